@@ -1,0 +1,89 @@
+//! The one closed set of operations.
+//!
+//! Each family lives in one file of [`crate::kernels`]: its attributes, the
+//! rule for its result, and what it computes on the host and through Burn.
+//! Eager calls and whole programs both go through [`Op`].
+
+use crate::kernels::*;
+use crate::{Error, HostTensor, Result, Spec, Value};
+use burn_backend::Backend;
+use serde::Deserialize;
+
+/// What every family of operations answers.
+pub trait Operation {
+    /// The operation's name, as it appears in errors.
+    fn name(&self) -> &'static str;
+
+    /// The type and shape of the result, or why the operands are refused.
+    ///
+    /// `dtype` is the type the caller wants the result in. Whatever passes
+    /// here must not fail in the kernels for a reason found in the specs.
+    fn infer(&self, operands: &[Spec], dtype: crate::DType) -> Result<Spec>;
+
+    /// Computes the result in main memory.
+    fn host(&self, operands: &[HostTensor], out: &Spec) -> Result<HostTensor>;
+
+    /// Computes the result through Burn, on any device; differentiable where Burn's backend is.
+    ///
+    /// Without one, devices other than the CPU compute the operation in main
+    /// memory, and differentiating through it is refused.
+    fn burn<B: Backend>(&self, _operands: Vec<Value<B>>, _out: &Spec) -> Result<Value<B>> {
+        Err(unsupported(self.name()))
+    }
+}
+
+/// The error of an operation that has no kernel for Burn's devices.
+pub fn unsupported(name: &str) -> Error {
+    Error::new(name, "a device or a differentiation that has no kernel for it", "the CPU")
+}
+
+macro_rules! operations {
+    ($($(#[$doc:meta])* $family:ident,)*) => {
+        /// An operation with its attributes.
+        #[derive(Debug, Clone, PartialEq, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Op {
+            $($(#[$doc])* $family($family),)*
+        }
+
+        impl Operation for Op {
+            fn name(&self) -> &'static str {
+                match self { $(Op::$family(op) => op.name(),)* }
+            }
+
+            fn infer(&self, operands: &[Spec], dtype: crate::DType) -> Result<Spec> {
+                let spec = match self { $(Op::$family(op) => op.infer(operands, dtype),)* }?;
+                crate::shape::check(self.name(), &spec.shape, spec.dtype.size())?;
+                Ok(spec)
+            }
+
+            fn host(&self, operands: &[HostTensor], out: &Spec) -> Result<HostTensor> {
+                match self { $(Op::$family(op) => op.host(operands, out),)* }
+            }
+
+            fn burn<B: Backend>(&self, operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
+                match self { $(Op::$family(op) => op.burn(operands, out),)* }
+            }
+        }
+
+        $(impl From<$family> for Op {
+            fn from(op: $family) -> Self {
+                Op::$family(op)
+            }
+        })*
+    };
+}
+
+operations! {
+    /// A function of one tensor, element by element.
+    Unary,
+    /// A function of two tensors, element by element.
+    Binary,
+}
+
+/// The operands of an operation that takes exactly `N`.
+pub fn take<'a, T, const N: usize>(name: &str, operands: &'a [T]) -> Result<&'a [T; N]> {
+    operands.try_into().map_err(|_| {
+        Error::new(name, format!("{} operands", operands.len()), format!("{N} operands"))
+    })
+}
