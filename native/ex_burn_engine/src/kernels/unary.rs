@@ -157,7 +157,7 @@ unary! {
     }
     test {
         IsNan "is_nan" Element::is_nan, |x| B::float_is_nan(x, BoolDType::Native);
-        IsInfinity "is_infinity" |x| is_infinite(x), |x| B::float_is_inf(x, BoolDType::Native);
+        IsInfinity "is_infinity" is_infinite, |x| B::float_is_inf(x, BoolDType::Native);
     }
 }
 
