@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Formatting and warnings of all that is written here.
+source "$(dirname "$0")/common.sh"
+
+run cargo fmt --all --check
+run cargo clippy --workspace --all-targets --release -- -D warnings
+run mix format --check-formatted
+if has_packages; then
+  run mix compile --warnings-as-errors
+else
+  warn "NOT RUN: mix compile --warnings-as-errors, for want of Hex packages"
+fi
+
+for checker in shellcheck actionlint; do
+  has "$checker" || warn "NOT RUN: $checker, which is not installed"
+done
+if has shellcheck; then
+  run shellcheck build.sh .ci/run scripts/*.sh
+fi
+if has actionlint; then
+  run actionlint
+fi

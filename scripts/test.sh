@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Native tests, then the Elixir suite. All in the release profile, so that Burn
+# is built once for the tests and for the NIF.
+source "$(dirname "$0")/common.sh"
+
+if cargo nextest --version >/dev/null 2>&1; then
+  run cargo nextest run --workspace --release
+else
+  run cargo test --workspace --release --lib --bins --tests --examples
+fi
+run cargo test --workspace --release --doc
+
+EXBURN_NIF_PATH="$(cargo_target)/release/$(native_library)"
+export EXBURN_NIF_PATH
+run cargo build --release -p ex_burn_nif
+run elixir test/standalone/no_packages.exs
+
+if has_packages; then
+  run mix test
+else
+  warn "NOT RUN: the Elixir suite (mix test), for want of Hex packages"
+fi
