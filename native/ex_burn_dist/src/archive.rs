@@ -18,8 +18,7 @@ const LARGEST_LIBRARY: u64 = 1 << 30;
 
 /// The name of the library inside the artifact `name`.
 pub fn library_name(name: &str) -> Result<&str> {
-    name.strip_suffix(SUFFIX)
-        .with_context(|| format!("{name} does not end in {SUFFIX}"))
+    name.strip_suffix(SUFFIX).with_context(|| format!("{name} does not end in {SUFFIX}"))
 }
 
 /// Packs `library` as the artifact `name`.
@@ -53,24 +52,12 @@ fn unpack_at_most(name: &str, bytes: &[u8], largest: u64) -> Result<Vec<u8>> {
     let mut tarball = Vec::new();
     let room = largest + 64 * 1024;
     let mut gzip = GzDecoder::new(bytes);
-    gzip.by_ref()
-        .take(room + 1)
-        .read_to_end(&mut tarball)
-        .context("not a whole gzip file")?;
-    ensure!(
-        tarball.len() as u64 <= room,
-        "unpacks to over {largest} bytes"
-    );
-    ensure!(
-        gzip.into_inner().is_empty(),
-        "something follows the gzip data"
-    );
+    gzip.by_ref().take(room + 1).read_to_end(&mut tarball).context("not a whole gzip file")?;
+    ensure!(tarball.len() as u64 <= room, "unpacks to over {largest} bytes");
+    ensure!(gzip.into_inner().is_empty(), "something follows the gzip data");
 
     let mut library = None;
-    for entry in Archive::new(tarball.as_slice())
-        .entries()
-        .context("not a tarball")?
-    {
+    for entry in Archive::new(tarball.as_slice()).entries().context("not a tarball")? {
         let mut entry = entry.context("not a whole tarball")?;
         let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         let kind = entry.header().entry_type();
@@ -142,9 +129,7 @@ mod tests {
 
     #[test]
     fn the_same_library_gives_the_same_bytes() {
-        let library: Vec<u8> = (0..200_000_u32)
-            .map(|n| (n.wrapping_mul(n) >> 7) as u8)
-            .collect();
+        let library: Vec<u8> = (0..200_000_u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect();
         assert_eq!(pack(NAME, &library).unwrap(), pack(NAME, &library).unwrap());
     }
 
@@ -152,9 +137,7 @@ mod tests {
     fn nothing_of_the_machine_is_packed() {
         let packed = pack(NAME, b"library").unwrap();
         let mut tarball = Vec::new();
-        GzDecoder::new(packed.as_slice())
-            .read_to_end(&mut tarball)
-            .unwrap();
+        GzDecoder::new(packed.as_slice()).read_to_end(&mut tarball).unwrap();
         let mut archive = Archive::new(tarball.as_slice());
         let entry = archive.entries().unwrap().next().unwrap().unwrap();
         let header = entry.header();

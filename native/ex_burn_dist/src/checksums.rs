@@ -12,10 +12,7 @@ use sha2::{Digest, Sha256};
 
 /// The algorithm's name and the digest in hex, as `RustlerPrecompiled` writes them.
 pub fn checksum(bytes: &[u8]) -> String {
-    let hex: String = Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{hex}")
 }
 
@@ -63,9 +60,8 @@ impl Checksums {
 
     /// Drops the artifacts that `keep` refuses, and returns their names.
     pub fn retain(&mut self, keep: impl Fn(&str) -> bool) -> Vec<String> {
-        let (kept, dropped) = std::mem::take(&mut self.0)
-            .into_iter()
-            .partition(|(name, _)| keep(name));
+        let (kept, dropped) =
+            std::mem::take(&mut self.0).into_iter().partition(|(name, _)| keep(name));
         self.0 = kept;
         BTreeMap::into_keys(dropped).collect()
     }
@@ -125,9 +121,7 @@ mod tests {
     fn sample() -> Checksums {
         let mut checksums = Checksums::default();
         for name in ["b-v2.so.tar.gz", "a-v2.so.tar.gz", "a-v1.so.tar.gz"] {
-            checksums
-                .add(name, checksum(name.as_bytes()), false)
-                .unwrap();
+            checksums.add(name, checksum(name.as_bytes()), false).unwrap();
         }
         checksums
     }
@@ -158,23 +152,16 @@ mod tests {
     fn a_changed_artifact_needs_replace() {
         let mut checksums = sample();
         let other = checksum(b"other");
-        let error = checksums
-            .add("a-v2.so.tar.gz", other.clone(), false)
-            .unwrap_err();
+        let error = checksums.add("a-v2.so.tar.gz", other.clone(), false).unwrap_err();
         assert!(error.to_string().contains("--replace"));
-        checksums
-            .add("a-v2.so.tar.gz", other.clone(), true)
-            .unwrap();
+        checksums.add("a-v2.so.tar.gz", other.clone(), true).unwrap();
         assert_eq!(checksums.get("a-v2.so.tar.gz"), Some(other.as_str()));
     }
 
     #[test]
     fn retain_tells_what_it_dropped() {
         let mut checksums = sample();
-        assert_eq!(
-            checksums.retain(|name| name.contains("v2")),
-            ["a-v1.so.tar.gz"]
-        );
+        assert_eq!(checksums.retain(|name| name.contains("v2")), ["a-v1.so.tar.gz"]);
         assert_eq!(checksums.names().count(), 2);
     }
 

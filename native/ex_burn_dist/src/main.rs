@@ -138,10 +138,7 @@ fn checksum(table: &Table, arguments: &Checksum) -> Result<ExitCode> {
         eprintln!("dropped, since version {VERSION} has no such artifact: {stale}");
     }
     for (name, bytes) in read_artifacts(&arguments.paths)? {
-        ensure!(
-            expected.contains(&name),
-            "version {VERSION} has no such artifact: {name}"
-        );
+        ensure!(expected.contains(&name), "version {VERSION} has no such artifact: {name}");
         checksums.add(&name, checksums::checksum(&bytes), arguments.replace)?;
     }
     write(&arguments.file, checksums.to_string().as_bytes())?;
@@ -174,10 +171,7 @@ fn verify(table: &Table, arguments: &Verify) -> Result<ExitCode> {
 
 fn artifact_names(table: &Table) -> BTreeSet<String> {
     let builds = table.builds(VERSION);
-    builds
-        .into_iter()
-        .map(|Build { artifact, .. }| artifact)
-        .collect()
+    builds.into_iter().map(|Build { artifact, .. }| artifact).collect()
 }
 
 /// The bytes of every artifact that the paths name, or that lies in a folder

@@ -74,10 +74,7 @@ impl Table {
         let table: Self = toml::from_str(text)?;
         ensure!(!table.nif_versions.is_empty(), "nif_versions is empty");
         let mut seen = BTreeSet::new();
-        for Target {
-            triple, variants, ..
-        } in &table.targets
-        {
+        for Target { triple, variants, .. } in &table.targets {
             ensure!(seen.insert(triple), "target {triple} is listed twice");
             ensure!(!variants.is_empty(), "target {triple} has no variant");
             for variant in variants {
@@ -126,11 +123,8 @@ impl Table {
         let triple = &target.triple;
         let windows = triple.contains("windows");
         let prefix = if windows { "" } else { "lib" };
-        let suffix = if variant == target.variants[0] {
-            String::new()
-        } else {
-            format!("--{variant}")
-        };
+        let suffix =
+            if variant == target.variants[0] { String::new() } else { format!("--{variant}") };
         let (built, packed) = match target.kind {
             Kind::Staticlib => ("a", "a"),
             Kind::Cdylib if windows => ("dll", "dll"),
@@ -163,11 +157,7 @@ mod tests {
     }
 
     fn artifacts(version: &str) -> Vec<String> {
-        shipped()
-            .builds(version)
-            .into_iter()
-            .map(|build| build.artifact)
-            .collect()
+        shipped().builds(version).into_iter().map(|build| build.artifact).collect()
     }
 
     #[test]
@@ -203,12 +193,8 @@ mod tests {
 
     #[test]
     fn an_unknown_target_or_variant_is_named() {
-        let error = |target, variant| {
-            shipped()
-                .select("0.7.0", target, variant)
-                .unwrap_err()
-                .to_string()
-        };
+        let error =
+            |target, variant| shipped().select("0.7.0", target, variant).unwrap_err().to_string();
         assert!(error("riscv64gc-unknown-linux-gnu", None).contains("riscv64gc"));
         assert!(error("x86_64-unknown-linux-musl", Some("cuda")).contains("only cpu"));
     }
@@ -222,11 +208,7 @@ mod tests {
             )
         };
         let head = "nif_versions = [\"2.15\"]\n[variants]\ncpu = []\n";
-        let error = |body: String| {
-            Table::parse(&format!("{head}{body}"))
-                .unwrap_err()
-                .to_string()
-        };
+        let error = |body: String| Table::parse(&format!("{head}{body}")).unwrap_err().to_string();
         assert!(error(target("a", "\"gpu\"")).contains("unknown variant gpu"));
         assert!(error(target("a", "")).contains("no variant"));
         assert!(error(target("a", "\"cpu\"") + &target("a", "\"cpu\"")).contains("twice"));

@@ -88,9 +88,7 @@ mod tests {
         let mut checksums = Checksums::default();
         for letter in ['a', 'b', 'c', 'd'] {
             let bytes = archive::pack(&name(letter), b"library").unwrap();
-            checksums
-                .add(&name(letter), checksum(&bytes), false)
-                .unwrap();
+            checksums.add(&name(letter), checksum(&bytes), false).unwrap();
             files.insert(name(letter), bytes);
         }
         assert_eq!(artifacts(&files, &checksums), []);

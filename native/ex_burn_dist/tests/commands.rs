@@ -19,10 +19,7 @@ impl Release {
 
     fn run(&self, arguments: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_ex_burn_dist"))
-            .args([
-                "--targets",
-                concat!(env!("CARGO_MANIFEST_DIR"), "/../targets.toml"),
-            ])
+            .args(["--targets", concat!(env!("CARGO_MANIFEST_DIR"), "/../targets.toml")])
             .args(arguments)
             .current_dir(self.0.path())
             .output()
@@ -62,9 +59,7 @@ fn a_release_from_pack_to_verify() {
     release.ok(&["checksum", "dist"]);
     release.ok(&["verify", "dist"]);
     assert!(
-        release
-            .refused(&["verify", "--complete", "dist"])
-            .contains("not in the checksum file")
+        release.refused(&["verify", "--complete", "dist"]).contains("not in the checksum file")
     );
 
     fs::write(release.path(&base), b"tampered").unwrap();
@@ -80,11 +75,7 @@ fn checksums_of_another_version_are_dropped() {
     let file = release.path("checksum-Elixir.ExBurn.Nif.exs");
     let old = "libex_burn_nif-v0.0.1-nif-2.15-x86_64-unknown-linux-gnu.so.tar.gz";
     let zeros = "0".repeat(64);
-    fs::write(
-        &file,
-        format!("%{{\n  \"{old}\" => \"sha256:{zeros}\",\n}}\n"),
-    )
-    .unwrap();
+    fs::write(&file, format!("%{{\n  \"{old}\" => \"sha256:{zeros}\",\n}}\n")).unwrap();
 
     release.ok(&["pack", "--target", TARGET, "library"]);
     release.ok(&["checksum", "dist"]);
@@ -100,14 +91,7 @@ fn a_release_of_the_whole_table_is_complete() {
     for build in matrix["include"].as_array().unwrap() {
         let value = |key: &str| build[key].as_str().unwrap().to_owned();
         let (target, variant) = (value("target"), value("variant"));
-        let packed = release.ok(&[
-            "pack",
-            "--target",
-            &target,
-            "--variant",
-            &variant,
-            "library",
-        ]);
+        let packed = release.ok(&["pack", "--target", &target, "--variant", &variant, "library"]);
         assert_eq!(Path::new(&packed).file_name().unwrap(), &*value("artifact"));
     }
     release.ok(&["checksum", "dist"]);
@@ -122,21 +106,8 @@ fn wrong_input_is_named() {
         assert!(said.contains(word), "{arguments:?}: {said}");
     };
     refused(&["pack", "--target", "pdp11", "library"], "pdp11");
-    refused(
-        &["pack", "--target", TARGET, "--variant", "metal", "library"],
-        "metal",
-    );
-    refused(
-        &[
-            "pack",
-            "--target",
-            TARGET,
-            "--nif-version",
-            "1.0",
-            "library",
-        ],
-        "1.0",
-    );
+    refused(&["pack", "--target", TARGET, "--variant", "metal", "library"], "metal");
+    refused(&["pack", "--target", TARGET, "--nif-version", "1.0", "library"], "1.0");
     refused(&["pack", "--target", TARGET, "nothing"], "nothing");
     refused(&["checksum", "library"], "no such artifact");
     refused(&["verify", "."], "no artifact");

@@ -14,6 +14,8 @@ pub mod kernels;
 pub mod op;
 pub mod shape;
 pub mod spec;
+#[cfg(test)]
+mod testing;
 pub mod value;
 
 pub use dtype::{Class, DType};

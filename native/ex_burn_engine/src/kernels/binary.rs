@@ -213,3 +213,39 @@ fn pick<B: Backend>(
     let nan = B::float_is_nan(a.clone(), BOOL);
     B::float_mask_where(b, B::bool_or(wins, nan), a)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{check_burn, check_gradient};
+
+    #[test]
+    fn differentiates() {
+        let left = HostTensor::from_vec(vec![0.3, 1.7, 2.5, 0.4], &[2, 2]);
+        let right = HostTensor::from_vec(vec![1.2, 0.8], &[2]);
+        for op in [
+            Binary::Add,
+            Binary::Subtract,
+            Binary::Multiply,
+            Binary::Divide,
+            Binary::Pow,
+            Binary::Max,
+            Binary::Min,
+            Binary::Atan2,
+        ] {
+            check_gradient(op, &[left.clone(), right.clone()]);
+        }
+    }
+
+    #[test]
+    fn burn_agrees() {
+        let left = HostTensor::from_vec(vec![3_i32, -4, 5, 0], &[2, 2]);
+        let right = HostTensor::from_vec(vec![2.5_f32, 3.0], &[2]);
+        for op in [Binary::Add, Binary::Max, Binary::Remainder, Binary::Divide] {
+            check_burn(op, &[left.clone(), right.clone()], DType::F32, 1e-6);
+        }
+        for op in [Binary::Less, Binary::Equal, Binary::LogicalXor] {
+            check_burn(op, &[left.clone(), right.clone()], DType::U8, 0.0);
+        }
+    }
+}
