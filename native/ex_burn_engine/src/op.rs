@@ -5,7 +5,7 @@
 //! Eager calls and whole programs both go through [`Op`].
 
 use crate::kernels::*;
-use crate::{Error, HostTensor, Result, Spec, Value};
+use crate::{DType, Error, HostTensor, Result, Spec, Value, ensure};
 use burn_backend::Backend;
 use serde::Deserialize;
 
@@ -18,7 +18,7 @@ pub trait Operation {
     ///
     /// `dtype` is the type the caller wants the result in. Whatever passes
     /// here must not fail in the kernels for a reason found in the specs.
-    fn infer(&self, operands: &[Spec], dtype: crate::DType) -> Result<Spec>;
+    fn infer(&self, operands: &[Spec], dtype: DType) -> Result<Spec>;
 
     /// Computes the result in main memory.
     fn host(&self, operands: &[HostTensor], out: &Spec) -> Result<HostTensor>;
@@ -51,7 +51,7 @@ macro_rules! operations {
                 match self { $(Op::$family(op) => op.name(),)* }
             }
 
-            fn infer(&self, operands: &[Spec], dtype: crate::DType) -> Result<Spec> {
+            fn infer(&self, operands: &[Spec], dtype: DType) -> Result<Spec> {
                 let spec = match self { $(Op::$family(op) => op.infer(operands, dtype),)* }?;
                 crate::shape::check(self.name(), &spec.shape, spec.dtype.size())?;
                 Ok(spec)
@@ -79,6 +79,36 @@ operations! {
     Unary,
     /// A function of two tensors, element by element.
     Binary,
+    /// Conversion of the elements.
+    Convert,
+    /// A choice between tensors, element by element.
+    Choose,
+    /// One value everywhere.
+    Constant,
+    /// Positions along an axis.
+    Iota,
+    /// The identity matrix.
+    Eye,
+    /// Another shape of the same size.
+    Reshape,
+    /// The axes in another order.
+    Transpose,
+    /// Axes stretched and added.
+    Broadcast,
+    /// Elements in reverse order.
+    Reverse,
+    /// A value put around and between the elements.
+    Pad,
+    /// Tensors one after the other along an axis.
+    Concatenate,
+    /// Tensors side by side along a new axis.
+    Stack,
+}
+
+/// Refuses a result of another type than `operand`'s, for operations that keep it.
+pub fn check_kept(name: &str, operand: &Spec, dtype: DType) -> Result<()> {
+    ensure!(dtype == operand.dtype, name, format!("{operand} to {dtype}"), operand.dtype);
+    Ok(())
 }
 
 /// The operands of an operation that takes exactly `N`.

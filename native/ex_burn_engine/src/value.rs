@@ -2,7 +2,7 @@
 
 use crate::{DType, Error, HostTensor, Result, Shape, Spec};
 use burn_backend::tensor::{BoolTensor, Device, FloatTensor, IntTensor};
-use burn_backend::{Backend, BoolDType, TensorMetadata, read_sync};
+use burn_backend::{Backend, BoolDType, Slice, TensorMetadata, read_sync};
 
 /// A float or integer tensor of any rank and type. Truth values are integers, as in Nx.
 #[derive(Debug, Clone)]
@@ -123,6 +123,48 @@ impl<B: Backend> Value<B> {
         let value = self.reshape(&aligned);
         let shape: burn_backend::Shape = shape.to_vec().into();
         each!(value, tensor => B::float_expand(tensor, shape), B::int_expand(tensor, shape))
+    }
+
+    /// The elements in reverse order along `axes`.
+    pub fn flip(self, axes: &[usize]) -> Self {
+        each!(self, tensor => B::float_flip(tensor, axes), B::int_flip(tensor, axes))
+    }
+
+    /// The elements within one range per axis, a step apart.
+    pub fn slice(self, ranges: &[Slice]) -> Self {
+        each!(self, tensor => B::float_slice(tensor, ranges), B::int_slice(tensor, ranges))
+    }
+
+    /// The tensor with the elements within one range per axis replaced; both must be of one type.
+    pub fn slice_assign(self, op: &str, ranges: &[Slice], source: Self) -> Result<Self> {
+        Ok(match self {
+            Value::Float(tensor) => {
+                Value::Float(B::float_slice_assign(tensor, ranges, source.into_float(op)?))
+            }
+            Value::Int(tensor) => {
+                Value::Int(B::int_slice_assign(tensor, ranges, source.into_int(op)?))
+            }
+        })
+    }
+
+    /// Tensors of one type, one after the other along `axis`.
+    pub fn concatenate(op: &str, values: Vec<Self>, axis: usize) -> Result<Self> {
+        if let Some(Value::Int(_)) = values.first() {
+            let tensors = values.into_iter().map(|value| value.into_int(op));
+            return Ok(Value::Int(B::int_cat(tensors.collect::<Result<_>>()?, axis)));
+        }
+        let tensors = values.into_iter().map(|value| value.into_float(op));
+        Ok(Value::Float(B::float_cat(tensors.collect::<Result<_>>()?, axis)))
+    }
+
+    /// `source` where `mask` holds, else the tensor; all of one shape and type.
+    pub fn mask_where(self, op: &str, mask: BoolTensor<B>, source: Self) -> Result<Self> {
+        Ok(match self {
+            Value::Float(tensor) => {
+                Value::Float(B::float_mask_where(tensor, mask, source.into_float(op)?))
+            }
+            Value::Int(tensor) => Value::Int(B::int_mask_where(tensor, mask, source.into_int(op)?)),
+        })
     }
 
     /// The elements copied to the host.
