@@ -20,6 +20,11 @@ pub trait Operation {
     /// here must not fail in the kernels for a reason found in the specs.
     fn infer(&self, operands: &[Spec], dtype: DType) -> Result<Spec>;
 
+    /// About how many elementary steps the result takes.
+    fn work(&self, operands: &[Spec], out: &Spec) -> usize {
+        operands.iter().fold(out.size(), |work, operand| work.saturating_add(operand.size()))
+    }
+
     /// Computes the result in main memory.
     fn host(&self, operands: &[HostTensor], out: &Spec) -> Result<HostTensor>;
 
@@ -55,6 +60,10 @@ macro_rules! operations {
                 let spec = match self { $(Op::$family(op) => op.infer(operands, dtype),)* }?;
                 crate::shape::check(self.name(), &spec.shape, spec.dtype.size())?;
                 Ok(spec)
+            }
+
+            fn work(&self, operands: &[Spec], out: &Spec) -> usize {
+                match self { $(Op::$family(op) => op.work(operands, out),)* }
             }
 
             fn host(&self, operands: &[HostTensor], out: &Spec) -> Result<HostTensor> {

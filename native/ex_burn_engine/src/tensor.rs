@@ -36,6 +36,14 @@ impl Tensor {
         }
     }
 
+    /// Bytes of memory the tensor keeps, shared or not.
+    pub fn byte_size(&self) -> usize {
+        match &self.storage {
+            Storage::Host(tensor) => tensor.storage_size(),
+            Storage::Device(value) => value.spec().byte_size(),
+        }
+    }
+
     /// Where the elements are.
     pub fn device(&self) -> Device {
         self.device

@@ -105,6 +105,38 @@ impl HostTensor {
         bytemuck::cast_slice(self.flex.bytes())
     }
 
+    /// Bytes of everything the view may look at.
+    pub fn storage_size(&self) -> usize {
+        self.flex.bytes().len()
+    }
+
+    /// The first `limit` elements in row-major order, as a vector; all of them without a limit.
+    pub fn first(&self, limit: Option<usize>) -> Result<Self> {
+        let limit = match limit {
+            Some(limit) if limit < self.size() => limit,
+            _ => return Ok(self.clone()),
+        };
+        ensure!(limit > 0, "first", "a limit of 0", "at least 1 element");
+        // Whole slices of the outermost axis, so that no more is copied than is asked for.
+        let mut tensor = self.clone();
+        while let Some(&length) = tensor.shape().first() {
+            let slice: usize = tensor.shape()[1..].iter().product();
+            let mut shape = tensor.shape().to_vec();
+            shape[0] = limit.div_ceil(slice).min(length);
+            tensor = tensor.view(shape, tensor.strides().to_vec(), tensor.offset());
+            if tensor.shape()[0] > 1 || tensor.rank() == 1 {
+                break;
+            }
+            tensor = tensor.view(
+                tensor.shape()[1..].to_vec(),
+                tensor.strides()[1..].to_vec(),
+                tensor.offset(),
+            );
+        }
+        let vector = tensor.reshape(&[tensor.size()]);
+        Ok(vector.view(vec![limit], vector.strides().to_vec(), vector.offset()))
+    }
+
     /// The elements in row-major order, copied only where the view is not contiguous.
     pub fn elements<T: Element>(&self) -> Cow<'_, [T]> {
         match self.flex.layout().contiguous_offsets() {
@@ -180,6 +212,18 @@ mod tests {
         assert_eq!(transposed.reshape(&[6]).elements::<i32>().as_ref(), [0, 3, 1, 4, 2, 5]);
         let row = HostTensor::from_vec(vec![7_u8, 8], &[2]).broadcast(&[2, 2]);
         assert_eq!(row.elements::<u8>().as_ref(), [7, 8, 7, 8]);
+    }
+
+    #[test]
+    fn reads_the_first_elements_only() {
+        let tensor = HostTensor::from_vec((0_u8..24).collect(), &[4, 3, 2]).transpose(&[2, 1, 0]);
+        let all = tensor.elements::<u8>().into_owned();
+        for limit in 1..=24 {
+            let first = tensor.first(Some(limit)).unwrap();
+            assert_eq!(first.elements::<u8>().as_ref(), &all[..limit]);
+        }
+        assert_eq!(tensor.first(None).unwrap().size(), 24);
+        assert!(tensor.first(Some(0)).is_err());
     }
 
     #[test]
