@@ -99,6 +99,7 @@ defmodule ExBurn.MixProject do
         "native/*/Cargo.toml",
         "native/*/build.rs",
         "native/*/src",
+        ".cargo/config.toml",
         "Cargo.toml",
         "Cargo.lock",
         "checksum-*.exs",

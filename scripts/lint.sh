@@ -15,7 +15,7 @@ for checker in shellcheck actionlint; do
   has "$checker" || warn "NOT RUN: $checker, which is not installed"
 done
 if has shellcheck; then
-  run shellcheck build.sh .ci/run scripts/*.sh
+  run shellcheck --external-sources --source-path=SCRIPTDIR build.sh .ci/run scripts/*.sh
 fi
 if has actionlint; then
   run actionlint
