@@ -1,1 +1,5 @@
+# Doctests print tensors as `Nx.BinaryBackend` does.
+Application.put_env(:ex_burn, :add_backend_on_inspect, false)
+Nx.global_default_backend(ExBurn.Backend)
+
 ExUnit.start()
