@@ -7,6 +7,7 @@ mod create;
 mod join;
 mod layout;
 mod pad;
+mod slice;
 mod unary;
 
 pub use binary::Binary;
@@ -16,4 +17,5 @@ pub use create::{Constant, Eye, Iota};
 pub use join::{Concatenate, Stack};
 pub use layout::{Broadcast, Reshape, Reverse, Transpose};
 pub use pad::Pad;
+pub use slice::{DynamicPutSlice, DynamicSlice, PutSlice, Slice};
 pub use unary::Unary;
