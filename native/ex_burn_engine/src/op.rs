@@ -120,6 +120,12 @@ operations! {
     PutSlice,
     /// A tensor with a box of it replaced that begins at operands.
     DynamicPutSlice,
+    /// Parts of a tensor at coordinates.
+    Gather,
+    /// Parts of a tensor at indices of an axis.
+    Take,
+    /// One element per index.
+    TakeAlongAxis,
 }
 
 /// Refuses a result of another type than `operand`'s, for operations that keep it.
