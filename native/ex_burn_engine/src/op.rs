@@ -126,6 +126,8 @@ operations! {
     Take,
     /// One element per index.
     TakeAlongAxis,
+    /// A tensor with updates at coordinates.
+    Indexed,
 }
 
 /// Refuses a result of another type than `operand`'s, for operations that keep it.
