@@ -112,6 +112,22 @@ operations! {
     Concatenate,
     /// Tensors side by side along a new axis.
     Stack,
+    /// A box of a tensor.
+    Slice,
+    /// A box of a tensor that begins at operands.
+    DynamicSlice,
+    /// A tensor with a box of it replaced.
+    PutSlice,
+    /// A tensor with a box of it replaced that begins at operands.
+    DynamicPutSlice,
+    /// Parts of a tensor at coordinates.
+    Gather,
+    /// Parts of a tensor at indices of an axis.
+    Take,
+    /// One element per index.
+    TakeAlongAxis,
+    /// A tensor with updates at coordinates.
+    Indexed,
 }
 
 /// Refuses a result of another type than `operand`'s, for operations that keep it.

@@ -47,6 +47,11 @@ impl<const N: usize> Walk<N> {
         Self { axes, offsets: views.map(|view| view.offset() as isize) }
     }
 
+    /// Whether every view's elements lie one right after the other.
+    pub fn is_dense(&self) -> bool {
+        self.axes.is_empty() || (self.axes.len() == 1 && self.axes[0].1 == [1; N])
+    }
+
     /// Calls `body` for every run within `range` of the row-major positions.
     pub fn runs(&self, range: Range<usize>, mut body: impl FnMut(Run<N>)) {
         let Some((&(inner, strides), outer)) = self.axes.split_last() else {
