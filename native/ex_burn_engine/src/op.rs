@@ -79,6 +79,10 @@ operations! {
     Unary,
     /// A function of two tensors, element by element.
     Binary,
+    /// A tensor reduced along axes.
+    Reduce,
+    /// The position of an extreme along an axis.
+    ArgReduce,
 }
 
 /// The operands of an operation that takes exactly `N`.

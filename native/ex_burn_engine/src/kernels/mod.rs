@@ -1,7 +1,11 @@
 //! What each operation computes, one file per family.
 
+mod axis;
 mod binary;
+mod reduce;
 mod unary;
 
+pub use axis::Reducer;
 pub use binary::Binary;
+pub use reduce::{ArgReduce, ArgReduceKind, Reduce, ReduceKind, TieBreak};
 pub use unary::Unary;
