@@ -83,6 +83,10 @@ operations! {
     Reduce,
     /// The position of an extreme along an axis.
     ArgReduce,
+    /// The elements under a window that moves over a tensor, combined.
+    Window,
+    /// Values added where windows have their extremes.
+    WindowScatter,
 }
 
 /// The operands of an operation that takes exactly `N`.

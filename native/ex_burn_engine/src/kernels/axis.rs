@@ -3,7 +3,8 @@
 use super::Binary;
 use crate::op::Operation;
 use crate::{Element, Result, Value};
-use burn_backend::{Backend, FloatDType, IntDType, Slice, TensorMetadata};
+use burn_backend::tensor::FloatTensor;
+use burn_backend::{Backend, Slice, TensorMetadata};
 use serde::Deserialize;
 
 /// The associative function that windows and cumulative functions combine elements with.
@@ -64,32 +65,21 @@ pub(super) fn slice<B: Backend>(
 
 /// The tensor between `low` and `high` positions of `fill` along `axis`.
 pub(super) fn pad<B: Backend>(
-    value: Value<B>,
+    tensor: FloatTensor<B>,
     axis: usize,
-    (low, high): (usize, usize),
+    [low, high]: [usize; 2],
     fill: f64,
-) -> Value<B> {
-    if (low, high) == (0, 0) {
-        return value;
+) -> FloatTensor<B> {
+    if [low, high] == [0, 0] {
+        return tensor;
     }
-    let mut shape = value.shape();
+    let mut shape = tensor.shape().to_vec();
     let mut slices: Vec<_> = shape.iter().map(|&length| span(0, length, 1)).collect();
     slices[axis] = span(low, low + shape[axis], 1);
     shape[axis] += low + high;
-    match value {
-        Value::Float(tensor) => {
-            let dtype: FloatDType = tensor.dtype().into();
-            let device = B::float_device(&tensor);
-            let padding = B::float_full(shape.into(), fill.into(), &device, dtype);
-            Value::Float(B::float_slice_assign(padding, &slices, tensor))
-        }
-        Value::Int(tensor) => {
-            let dtype: IntDType = tensor.dtype().into();
-            let device = B::int_device(&tensor);
-            let padding = B::int_full(shape.into(), fill.into(), &device, dtype);
-            Value::Int(B::int_slice_assign(padding, &slices, tensor))
-        }
-    }
+    let (device, dtype) = (B::float_device(&tensor), tensor.dtype().into());
+    let padding = B::float_full(shape.into(), fill.into(), &device, dtype);
+    B::float_slice_assign(padding, &slices, tensor)
 }
 
 /// One tensor after the other along `axis`.
