@@ -87,6 +87,12 @@ operations! {
     Window,
     /// Values added where windows have their extremes.
     WindowScatter,
+    /// The elements along an axis in order.
+    Sort,
+    /// The positions that put the elements along an axis in order.
+    Argsort,
+    /// Every element along an axis combined with those before it.
+    Cumulative,
 }
 
 /// The operands of an operation that takes exactly `N`.
