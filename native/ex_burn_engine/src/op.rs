@@ -128,6 +128,20 @@ operations! {
     TakeAlongAxis,
     /// A tensor with updates at coordinates.
     Indexed,
+    /// A tensor reduced along axes.
+    Reduce,
+    /// The position of an extreme along an axis.
+    ArgReduce,
+    /// The elements under a window that moves over a tensor, combined.
+    Window,
+    /// Values added where windows have their extremes.
+    WindowScatter,
+    /// The elements along an axis in order.
+    Sort,
+    /// The positions that put the elements along an axis in order.
+    Argsort,
+    /// Every element along an axis combined with those before it.
+    Cumulative,
 }
 
 /// Refuses a result of another type than `operand`'s, for operations that keep it.
