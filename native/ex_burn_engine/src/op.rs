@@ -103,6 +103,8 @@ operations! {
     Concatenate,
     /// Tensors side by side along a new axis.
     Stack,
+    /// A sum of products over contracted axes.
+    Dot,
 }
 
 /// Refuses a result of another type than `operand`'s, for operations that keep it.

@@ -69,6 +69,8 @@ pub fn check_gradient(op: impl Into<Op>, operands: &[HostTensor]) {
     let weight = HostTensor::from_vec(weights.clone(), &out.shape);
     let weight = Value::<B>::from_host(&weight, &device).into_float("test").unwrap();
     let weighted = B::float_mul(result.into_float("test").unwrap(), weight);
+    // The gradient of Burn's sum needs an axis.
+    let weighted = B::float_reshape(weighted, vec![weights.len()].into());
     let gradients = B::backward(B::float_sum(weighted));
 
     for (index, leaf) in leaves.iter().enumerate() {
