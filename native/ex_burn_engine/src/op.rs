@@ -105,6 +105,8 @@ operations! {
     Stack,
     /// A sum of products over contracted axes.
     Dot,
+    /// A convolution.
+    Conv,
 }
 
 /// Refuses a result of another type than `operand`'s, for operations that keep it.

@@ -1,5 +1,6 @@
 //! Tensors in main memory, held by Burn's CPU tensor so that its kernels take them without a copy.
 
+pub mod conv;
 pub mod elementwise;
 pub mod matmul;
 pub mod parallel;

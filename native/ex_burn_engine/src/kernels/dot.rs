@@ -50,7 +50,11 @@ impl Operation for Dot {
 
     fn infer(&self, operands: &[Spec], dtype: DType) -> Result<Spec> {
         let [left, right] = take(self.name(), operands)?;
-        check_axes(self.name(), &[&self.batch_left[..], &self.contract_left].concat(), left.rank())?;
+        check_axes(
+            self.name(),
+            &[&self.batch_left[..], &self.contract_left].concat(),
+            left.rank(),
+        )?;
         let right_axes = [&self.batch_right[..], &self.contract_right].concat();
         check_axes(self.name(), &right_axes, right.rank())?;
         for (kind, left_axes, right_axes) in [
@@ -91,9 +95,12 @@ impl Operation for Dot {
         let name = self.name();
         let [left, right] = <[Value<B>; 2]>::try_from(operands).map_err(|_| unsupported(name))?;
         // Burn's devices multiply few of the integer types.
-        ensure!(out.dtype.is_float(), name, format!("a result of {}", out.dtype), "a float result");
+        if out.dtype.is_integer() {
+            return Err(unsupported(name));
+        }
         let (left_shape, right_shape) = (left.shape(), right.shape());
-        let (rows, columns) = (self.left_free(left_shape.len()), self.right_free(right_shape.len()));
+        let (rows, columns) =
+            (self.left_free(left_shape.len()), self.right_free(right_shape.len()));
         let sizes = |shape: &[usize], axes: &[usize]| size(&pick(shape, axes));
         let batch = sizes(&left_shape, &self.batch_left);
         let inner = sizes(&left_shape, &self.contract_left);

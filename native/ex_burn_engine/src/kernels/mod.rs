@@ -2,6 +2,7 @@
 
 mod binary;
 mod choose;
+mod conv;
 mod convert;
 mod create;
 mod dot;
@@ -12,6 +13,7 @@ mod unary;
 
 pub use binary::Binary;
 pub use choose::Choose;
+pub use conv::Conv;
 pub use convert::Convert;
 pub use create::{Constant, Eye, Iota};
 pub use dot::Dot;
