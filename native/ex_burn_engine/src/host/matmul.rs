@@ -72,19 +72,16 @@ fn sums_of_rows<T: Integer>(left: &[T], right: &[T], output: &mut [T], k: usize,
             for (left, output) in left.chunks_exact(k).zip(output.chunks_exact_mut(n)) {
                 let output = &mut output[first..last];
                 let right = |at: usize| &right[at * n + first..at * n + last];
-                let mut at = from;
-                while at + 4 <= to {
-                    let [a, b, c, d] = [left[at], left[at + 1], left[at + 2], left[at + 3]];
+                let (fours, rest) = left[from..to].as_chunks::<4>();
+                for (at, &[a, b, c, d]) in (from..).step_by(4).zip(fours) {
                     let rows = right(at).iter().zip(right(at + 1));
                     let rows = rows.zip(right(at + 2).iter().zip(right(at + 3)));
                     for (sum, ((&p, &q), (&r, &s))) in output.iter_mut().zip(rows) {
                         let first = a.multiply(p).add(b.multiply(q));
                         *sum = sum.add(first).add(c.multiply(r).add(d.multiply(s)));
                     }
-                    at += 4;
                 }
-                for at in at..to {
-                    let factor = left[at];
+                for (at, &factor) in (to - rest.len()..).zip(rest) {
                     for (sum, &value) in output.iter_mut().zip(right(at)) {
                         *sum = sum.add(factor.multiply(value));
                     }
