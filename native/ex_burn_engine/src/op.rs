@@ -142,6 +142,10 @@ operations! {
     Argsort,
     /// Every element along an axis combined with those before it.
     Cumulative,
+    /// A sum of products over contracted axes.
+    Dot,
+    /// A convolution.
+    Conv,
 }
 
 /// Refuses a result of another type than `operand`'s, for operations that keep it.

@@ -1,6 +1,8 @@
 //! Tensors in main memory, held by Burn's CPU tensor so that its kernels take them without a copy.
 
+pub mod conv;
 pub mod elementwise;
+pub mod matmul;
 pub mod parallel;
 
 use crate::{DType, Element, Error, Result, Shape, Spec, ensure, shape, with_element};
