@@ -277,8 +277,9 @@ impl Convolution<'_> {
             let mut sums = vec![T::ZERO; features * length];
             self.visit(base, tile, spans, row, |at, start, span| {
                 let source = &storage[span.source as usize..];
-                for (sums, factors) in sums.chunks_mut(length).zip(factors.chunks(depth)) {
-                    let (sums, factor) = (&mut sums[start + span.first..], factors[at]);
+                for feature in 0..features {
+                    let factor = factors[feature * depth + at];
+                    let sums = &mut sums[feature * length + start + span.first..];
                     let add = |(sum, &value): (&mut T, &T)| *sum = sum.add(factor.multiply(value));
                     if (span.step, span.source_step) == (1, 1) {
                         let source = &source[..span.count];

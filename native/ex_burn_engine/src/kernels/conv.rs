@@ -8,6 +8,7 @@ use crate::shape::{check_axes, size};
 use crate::{DType, Error, HostTensor, Result, Shape, Spec, Value, ensure};
 use burn_backend::Backend;
 use burn_backend::ops::ConvOptions;
+use burn_flex::Flex;
 use serde::Deserialize;
 
 /// More than any axis can hold; below it, no sum of positions overflows.
@@ -187,9 +188,19 @@ impl Operation for Conv {
             DType::F16 | DType::BF16 => DType::F32,
             dtype => dtype,
         };
-        let input = input.cast(dtype).transpose(&self.input_permutation);
-        let kernel = kernel.cast(dtype).transpose(&self.kernel_permutation);
-        let spatial = self.spatial(input.shape(), kernel.shape())?;
+        let (input, kernel) = (input.cast(dtype), kernel.cast(dtype));
+        let (input_shape, kernel_shape) = self.permuted(input.shape(), kernel.shape());
+        let spatial = self.spatial(&input_shape, &kernel_shape)?;
+        let depthwise = self.feature_groups > 1 && kernel_shape[..2] == [input_shape[1], 1];
+        if depthwise && has_kernel(&spatial, dtype) {
+            // Too little to multiply as a matrix; Burn's own kernel is the fastest.
+            let operands = [input, kernel].map(|tensor| Value::Float(tensor.into_flex()));
+            let wide = Spec::new(dtype, out.shape.clone());
+            let result = self.burn::<Flex>(operands.into(), &wide)?.into_float(self.name())?;
+            return Ok(HostTensor::from_flex(self.name(), result)?.cast(out.dtype));
+        }
+        let input = input.transpose(&self.input_permutation);
+        let kernel = kernel.transpose(&self.kernel_permutation);
         let axes = self.output_axes();
         let features_last = axes.last() == Some(&1) && self.groups() == 1;
 
@@ -223,7 +234,7 @@ impl Operation for Conv {
         let [input, kernel] = <[Value<B>; 2]>::try_from(operands).map_err(|_| unsupported(name))?;
         let (input_shape, kernel_shape) = self.permuted(&input.shape(), &kernel.shape());
         let spatial = self.spatial(&input_shape, &kernel_shape)?;
-        if out.dtype.is_integer() || spatial.len() > 3 || is_mostly_padding(&spatial) {
+        if !has_kernel(&spatial, out.dtype) {
             return Err(unsupported(name));
         }
         let input = input.cast(out.dtype).permute(&self.input_permutation);
@@ -264,6 +275,11 @@ fn unreached(axis: &Spatial) -> i64 {
     let dilated = (axis.input - 1) * axis.input_dilation + 1;
     let padded = dilated + axis.padding.0 + axis.padding.1;
     padded - window - (axis.output - 1) * axis.stride
+}
+
+/// Whether Burn has a kernel for the convolution.
+fn has_kernel(spatial: &[Spatial], dtype: DType) -> bool {
+    dtype.is_float() && spatial.len() <= 3 && !is_mostly_padding(spatial)
 }
 
 /// Whether the padded input, or a step on the way to it, would be far larger than all that the
