@@ -118,7 +118,7 @@ unary! {
         Exp "exp" f64::exp, B::float_exp;
         Expm1 "expm1" f64::exp_m1, |x| B::float_sub_scalar(B::float_exp(x), 1.0.into());
         Log "log" f64::ln, B::float_log;
-        Log1p "log1p" f64::ln_1p, B::float_log1p;
+        Log1p "log1p" log1p, B::float_log1p;
         Sigmoid "sigmoid" |x: f64| 1.0 / (1.0 + (-x).exp()), B::sigmoid;
         Sin "sin" f64::sin, B::float_sin;
         Cos "cos" f64::cos, B::float_cos;
@@ -179,6 +179,12 @@ fn burn_round<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
         whole.dtype().into(),
     );
     B::float_add(whole, B::float_mul(B::float_sign(x), up))
+}
+
+/// Logarithm of 1 + x; where that sum is exact, its logarithm has the smaller error.
+fn log1p(x: f64) -> f64 {
+    let sum = 1.0 + x;
+    if sum - 1.0 == x { sum.ln() } else { x.ln_1p() }
 }
 
 /// Inverse of the error function: a rational start, refined by Halley's method to full precision.
