@@ -1,0 +1,4 @@
+defmodule ExBurn.BurnBridgeTest do
+  use ExUnit.Case, async: true
+  doctest ExBurn.BurnBridge
+end
