@@ -23,7 +23,7 @@ defmodule ExBurn.MixProject do
   end
 
   def application do
-    [extra_applications: [:logger]]
+    [extra_applications: [:logger], mod: {ExBurn.Application, []}]
   end
 
   defp elixirc_paths(:test), do: ["lib", "test/support"]

@@ -21,7 +21,7 @@ defmodule ExBurn.Backend do
 
   @behaviour Nx.Backend
 
-  alias ExBurn.{Device, Engine, Error, Type}
+  alias ExBurn.{Device, Engine, Error, Operation, Type}
   alias Nx.Tensor, as: T
 
   @enforce_keys [:ref]
@@ -38,15 +38,18 @@ defmodule ExBurn.Backend do
   end
 
   @impl true
-  def constant(out, number, options) do
-    create(out, {:constant, %{value: real(number), shape: dims(out)}}, options)
+  def constant(out, number, options), do: create(:constant, out, [number], options)
+
+  @impl true
+  def iota(out, axis, options), do: create(:iota, out, [axis], options)
+
+  @impl true
+  def eye(out, options), do: create(:eye, out, [], options)
+
+  defp create(name, out, args, options) do
+    {op, []} = operation(name, out, args)
+    put(out, Engine.eval(op, [], type(out), device(options)))
   end
-
-  @impl true
-  def iota(out, axis, options), do: create(out, {:iota, %{shape: dims(out), axis: axis}}, options)
-
-  @impl true
-  def eye(out, options), do: create(out, {:eye, %{shape: dims(out)}}, options)
 
   @impl true
   def from_binary(out, binary, options) do
@@ -100,8 +103,8 @@ defmodule ExBurn.Backend do
   defp rows(out, tensor, start, length) do
     [_ | inner] = dims(tensor)
     out = %{out | shape: List.to_tuple([length | inner])}
-    zeros = Enum.map(inner, fn _ -> 0 end)
-    slice(out, tensor, [start | zeros], [length | inner], [1 | Enum.map(inner, fn _ -> 1 end)])
+    starts = [start | Enum.map(inner, fn _ -> 0 end)]
+    slice(out, tensor, starts, [length | inner], Enum.map([length | inner], fn _ -> 1 end))
   end
 
   @impl true
@@ -129,280 +132,53 @@ defmodule ExBurn.Backend do
     refuse(:to_pointer, "the engine owns the memory of its tensors")
   end
 
-  ## Element by element
+  @doc false
+  # The engine's reference of a tensor, copied to `device` where another backend has it.
+  def reference(tensor, device), do: ref(tensor, device)
 
-  unary =
-    Enum.map(Nx.Shared.unary_math_funs(), &elem(&1, 0)) ++
-      [:abs, :negate, :sign, :ceil, :floor, :round] ++
-      [:bitwise_not, :count_leading_zeros, :population_count, :is_nan, :is_infinity]
+  ## Operations
 
-  for op <- unary do
+  # A block is what Nx would compose of other operations; the engine does some of them at once.
+  @impl true
+  def block(block, out, args, fun) do
+    case Operation.new(block, out, args) do
+      {op, operands} -> eval(out, op, operands)
+      :error -> apply(fun, [block | args])
+    end
+  end
+
+  callbacks = for {name, arity} <- Nx.Backend.behaviour_info(:callbacks), do: {name, arity}
+
+  for {name, arity} <- callbacks, not Module.defines?(__MODULE__, {name, arity}, :def) do
+    args = Macro.generate_arguments(arity - 1, __MODULE__)
+
     @impl true
-    def unquote(op)(out, tensor), do: eval(out, {:unary, unquote(op)}, [tensor])
-  end
-
-  binary =
-    [:add, :subtract, :multiply, :pow, :remainder, :divide, :atan2, :min, :max, :quotient] ++
-      [:bitwise_and, :bitwise_or, :bitwise_xor, :left_shift, :right_shift] ++
-      [:equal, :not_equal, :greater, :less, :greater_equal, :less_equal] ++
-      [:logical_and, :logical_or, :logical_xor]
-
-  for op <- binary do
-    @impl true
-    def unquote(op)(out, left, right), do: eval(out, {:binary, unquote(op)}, [left, right])
-  end
-
-  @impl true
-  def select(out, test, yes, no), do: eval(out, {:choose, :select}, [test, yes, no])
-
-  @impl true
-  def clip(out, tensor, low, high), do: eval(out, {:choose, :clip}, [tensor, low, high])
-
-  @impl true
-  def as_type(out, tensor), do: eval(out, {:convert, :as_type}, [tensor])
-
-  @impl true
-  def bitcast(out, tensor), do: eval(out, {:convert, :bitcast}, [tensor])
-
-  # Of a real number, these are itself and nothing.
-
-  @impl true
-  def conjugate(out, tensor), do: as_type(out, tensor)
-
-  @impl true
-  def real(out, tensor), do: as_type(out, tensor)
-
-  @impl true
-  def imag(out, tensor), do: constant(out, 0, device: Engine.device(ref(tensor)))
-
-  ## Shape
-
-  @impl true
-  def reshape(out, tensor), do: eval(out, {:reshape, %{shape: dims(out)}}, [tensor])
-
-  @impl true
-  def squeeze(out, tensor, _axes), do: reshape(out, tensor)
-
-  @impl true
-  def broadcast(out, tensor, shape, axes) do
-    eval(out, {:broadcast, %{shape: Tuple.to_list(shape), axes: axes}}, [tensor])
-  end
-
-  @impl true
-  def transpose(out, tensor, axes), do: eval(out, {:transpose, %{axes: axes}}, [tensor])
-
-  @impl true
-  def reverse(out, tensor, axes), do: eval(out, {:reverse, %{axes: axes}}, [tensor])
-
-  @impl true
-  def pad(out, tensor, value, padding),
-    do: eval(out, {:pad, %{padding: padding}}, [tensor, value])
-
-  @impl true
-  def concatenate(out, tensors, axis), do: eval(out, {:concatenate, %{axis: axis}}, tensors)
-
-  @impl true
-  def stack(out, tensors, axis), do: eval(out, {:stack, %{axis: axis}}, tensors)
-
-  ## Indexing
-
-  @impl true
-  def slice(out, tensor, starts, lengths, strides) do
-    if Enum.all?(starts, &is_integer/1) do
-      starts = clamp(starts, dims(tensor), lengths)
-      eval(out, {:slice, %{starts: starts, lengths: lengths, strides: strides}}, [tensor])
-    else
-      op = {:dynamic_slice, %{lengths: lengths, strides: strides}}
-      eval(out, op, [tensor | Enum.map(starts, &Nx.to_tensor/1)])
+    def unquote(name)(out, unquote_splicing(args)) do
+      {op, operands} = operation(unquote(name), out, unquote(args))
+      eval(out, op, operands)
     end
   end
 
-  @impl true
-  def put_slice(out, tensor, starts, slice) do
-    if Enum.all?(starts, &is_integer/1) do
-      starts = clamp(starts, dims(tensor), dims(slice))
-      eval(out, {:put_slice, %{starts: starts}}, [tensor, slice])
-    else
-      eval(out, {:dynamic_put_slice, %{}}, [tensor, slice | Enum.map(starts, &Nx.to_tensor/1)])
+  defp operation(name, out, args) do
+    with :error <- Operation.new(name, out, args) do
+      refuse(name, "given arguments of a kind that ExBurn does not support yet")
     end
   end
 
-  # A slice past the end begins earlier.
-  defp clamp(starts, sizes, lengths) do
-    Enum.zip_with([starts, sizes, lengths], fn [start, size, length] ->
-      start |> max(0) |> min(size - length)
-    end)
-  end
-
-  @impl true
-  def gather(out, tensor, indices, options) do
-    eval(out, {:gather, %{axes: options[:axes]}}, [tensor, indices])
-  end
-
-  @impl true
-  def indexed_add(out, tensor, indices, updates, options) do
-    eval(out, {:indexed, %{kind: :add, axes: options[:axes]}}, [tensor, indices, updates])
-  end
-
-  @impl true
-  def indexed_put(out, tensor, indices, updates, options) do
-    eval(out, {:indexed, %{kind: :put, axes: options[:axes]}}, [tensor, indices, updates])
-  end
-
-  ## Reductions
-
-  for op <- [:sum, :product, :reduce_max, :reduce_min, :all, :any] do
-    @impl true
-    def unquote(op)(out, tensor, options) do
-      axes = options[:axes] || Nx.axes(tensor)
-      keep_axes = options[:keep_axes] || false
-      eval(out, {:reduce, %{kind: unquote(op), axes: axes, keep_axes: keep_axes}}, [tensor])
-    end
-  end
-
-  for op <- [:argmax, :argmin] do
-    @impl true
-    def unquote(op)(out, tensor, options) do
-      attributes = %{
-        kind: unquote(op),
-        axis: options[:axis],
-        keep_axis: options[:keep_axis] || false,
-        tie_break: options[:tie_break] || :low
-      }
-
-      eval(out, {:arg_reduce, attributes}, [tensor])
-    end
-  end
-
-  for op <- [:sort, :argsort] do
-    @impl true
-    def unquote(op)(out, tensor, options) do
-      attributes = %{axis: options[:axis], descending: options[:direction] == :desc}
-      eval(out, {unquote(op), attributes}, [tensor])
-    end
-  end
-
-  for kind <- [:sum, :product, :max, :min] do
-    @impl true
-    def unquote(:"window_#{kind}")(out, tensor, shape, options) do
-      attributes = %{
-        kind: unquote(kind),
-        dimensions: Tuple.to_list(shape),
-        strides: options[:strides],
-        padding: options[:padding],
-        dilations: options[:window_dilations]
-      }
-
-      eval(out, {:window, attributes}, [tensor])
-    end
-  end
-
-  for kind <- [:max, :min] do
-    @impl true
-    def unquote(:"window_scatter_#{kind}")(out, tensor, source, initial, shape, options) do
-      attributes = %{
-        kind: unquote(kind),
-        dimensions: Tuple.to_list(shape),
-        strides: options[:strides],
-        padding: options[:padding]
-      }
-
-      eval(out, {:window_scatter, attributes}, [tensor, source, initial])
-    end
-  end
-
-  ## Products
-
-  @impl true
-  def dot(out, left, contract_left, batch_left, right, contract_right, batch_right) do
-    attributes = %{
-      contract_left: contract_left,
-      batch_left: batch_left,
-      contract_right: contract_right,
-      batch_right: batch_right
-    }
-
-    eval(out, {:dot, attributes}, [left, right])
-  end
-
-  @impl true
-  def conv(out, tensor, kernel, options) do
-    attributes = %{
-      strides: options[:strides],
-      padding: options[:padding],
-      input_dilation: options[:input_dilation],
-      kernel_dilation: options[:kernel_dilation],
-      feature_groups: options[:feature_group_size],
-      batch_groups: options[:batch_group_size],
-      input_permutation: options[:input_permutation],
-      kernel_permutation: options[:kernel_permutation],
-      output_permutation: options[:output_permutation]
-    }
-
-    eval(out, {:conv, attributes}, [tensor, kernel])
-  end
-
-  ## Blocks: what Nx would compose of other operations and the engine does at once
-
-  @impl true
-  def block(%Nx.Block.Take{axis: axis}, out, [tensor, indices], _fun) do
-    eval(out, {:take, %{axis: axis}}, [tensor, indices])
-  end
-
-  def block(%Nx.Block.TakeAlongAxis{axis: axis}, out, [tensor, indices], _fun) do
-    eval(out, {:take_along_axis, %{axis: axis}}, [tensor, indices])
-  end
-
-  for {block, kind} <- [
-        {Nx.Block.CumulativeSum, :sum},
-        {Nx.Block.CumulativeProduct, :product},
-        {Nx.Block.CumulativeMax, :max},
-        {Nx.Block.CumulativeMin, :min}
-      ] do
-    def block(%unquote(block){axis: axis, reverse: reverse}, out, [tensor], _fun) do
-      eval(out, {:cumulative, %{kind: unquote(kind), axis: axis, reverse: reverse}}, [tensor])
-    end
-  end
-
-  def block(block, _out, args, fun), do: apply(fun, [block | args])
-
-  ## Not there yet
-
-  @impl true
-  def reduce(_out, _tensor, _acc, _options, _fun), do: refuse(:reduce, "not supported yet")
-
-  @impl true
-  def window_reduce(_out, _tensor, _acc, _shape, _options, _fun) do
-    refuse(:window_reduce, "not supported yet")
-  end
-
-  @impl true
-  def triangular_solve(_out, _a, _b, _options), do: refuse(:triangular_solve, "not supported yet")
-
-  @impl true
-  def fft(_out, _tensor, _options), do: refuse(:fft, "not supported yet")
-
-  @impl true
-  def ifft(_out, _tensor, _options), do: refuse(:ifft, "not supported yet")
-
-  ## Helpers
-
-  defp eval(out, op, tensors) do
-    device = device_of(tensors)
-    refs = for tensor <- tensors, do: ref(tensor, device)
+  defp eval(out, op, operands) do
+    device = device_of(operands)
+    refs = for operand <- operands, do: ref(operand, device)
     put(out, Engine.eval(op, refs, type(out), device))
   end
 
-  defp create(out, op, options), do: put(out, Engine.eval(op, [], type(out), device(options)))
-
   defp put(out, ref), do: %{out | data: %__MODULE__{ref: ref}}
 
-  # Only tensors of other backends need to know where the others are.
-  defp device_of(tensors) do
-    if Enum.all?(tensors, &match?(%T{data: %__MODULE__{}}, &1)) do
+  # Only operands that are not on a device of ours need to know where the others are.
+  defp device_of(operands) do
+    if Enum.all?(operands, &match?(%T{data: %__MODULE__{}}, &1)) do
       :cpu
     else
-      Enum.find_value(tensors, &own_device/1) || Device.default()
+      Enum.find_value(operands, &own_device/1) || Device.default()
     end
   end
 
@@ -412,6 +188,10 @@ defmodule ExBurn.Backend do
   defp ref(tensor, device \\ :cpu)
   defp ref(%T{data: %__MODULE__{ref: ref}}, _device), do: ref
 
+  defp ref(number, device) when is_integer(number) do
+    Engine.eval({:constant, %{value: number, shape: []}}, [], :s64, device)
+  end
+
   defp ref(tensor, device) do
     Engine.from_binary(Nx.to_binary(tensor), type(tensor), dims(tensor), device)
   end
@@ -419,9 +199,6 @@ defmodule ExBurn.Backend do
   defp device(options), do: options[:device] || Device.default()
   defp dims(%T{shape: shape}), do: Tuple.to_list(shape)
   defp type(%T{type: type}), do: Type.to_engine(type)
-
-  defp real(%Complex{} = number), do: refuse(:constant, "given #{number}, expected a real number")
-  defp real(number), do: number
 
   defp refuse(op, reason), do: raise(Error, op: op, reason: reason)
 end

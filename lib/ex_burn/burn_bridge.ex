@@ -47,6 +47,7 @@ defmodule ExBurn.BurnBridge do
     """
     @spec unquote(name)(shape(), type()) :: Tensor.t()
     def unquote(name)(shape, type \\ :f32) do
+      check_new(unquote(name), shape, type)
       create({:constant, %{value: unquote(value), shape: shape}}, type, Device.default())
     end
   end
@@ -59,7 +60,8 @@ defmodule ExBurn.BurnBridge do
   each call: `:rand.seed/2` in the calling process makes it repeat. Float types narrower than their
   range may round up to `high` itself.
 
-  Raises `ExBurn.Error` unless `low` is below `high` and the type holds the range.
+  Raises `ExBurn.Error` unless `low` is below `high` and the type holds the range, which for
+  integers is one of fewer than 2^32.
 
       iex> {:ok, nx} = ExBurn.BurnBridge.to_nx(ExBurn.BurnBridge.rand([100], :f32, -1.0, 1.0))
       iex> Enum.all?(Nx.to_list(nx), &(&1 >= -1.0 and &1 <= 1.0))
@@ -89,6 +91,8 @@ defmodule ExBurn.BurnBridge do
   """
   @spec iota(shape(), non_neg_integer() | nil, type()) :: Tensor.t()
   def iota(shape, axis \\ nil, type \\ :s32) do
+    check_new(:iota, shape, type)
+    if axis != nil, do: check_axis(:iota, shape, axis)
     create({:iota, %{shape: shape, axis: axis}}, type, Device.default())
   end
 
@@ -386,7 +390,10 @@ defmodule ExBurn.BurnBridge do
       [6, 1]
   """
   @spec reshape(Tensor.t(), shape()) :: Tensor.t()
-  def reshape(%Tensor{} = tensor, shape), do: eval({:reshape, %{shape: shape}}, [tensor])
+  def reshape(%Tensor{} = tensor, shape) do
+    check_shape(:reshape, shape)
+    eval({:reshape, %{shape: shape}}, [tensor])
+  end
 
   @doc """
   The tensor with its last two axes exchanged; one of fewer axes stays as it is.
@@ -412,8 +419,8 @@ defmodule ExBurn.BurnBridge do
   """
   @spec transpose(Tensor.t(), non_neg_integer(), non_neg_integer()) :: Tensor.t()
   def transpose(%Tensor{} = tensor, axis1, axis2) do
-    check_axis(:transpose, tensor, axis1)
-    check_axis(:transpose, tensor, axis2)
+    check_axis(:transpose, tensor.shape, axis1)
+    check_axis(:transpose, tensor.shape, axis2)
 
     axes =
       Enum.map(axes(tensor), fn
@@ -483,33 +490,36 @@ defmodule ExBurn.BurnBridge do
       left_rank == 1 ->
         dot(left, [0], [], right, [right_rank - 2], [])
 
+      not Enum.all?(zip_shapes(left, right, &(&1 == &2 or 1 in [&1, &2]))) ->
+        refuse(
+          :matmul,
+          "#{describe(left)} and #{describe(right)}",
+          "axes that broadcast before the last two"
+        )
+
       true ->
         matmul_batched(left, right)
     end
   end
 
   defp matmul_batched(left, right) do
-    {left_batch, left_matrix} = Enum.split(left.shape, -2)
-    {right_batch, right_matrix} = Enum.split(right.shape, -2)
-    batch = merge_shapes(left_batch, right_batch)
+    batch = zip_shapes(left, right, &max/2)
     count = length(batch)
     batch_axes = Enum.to_list(0..(count - 1))
-
-    dot(
-      broadcast(left, batch ++ left_matrix),
-      [count + 1],
-      batch_axes,
-      broadcast(right, batch ++ right_matrix),
-      [count],
-      batch_axes
-    )
+    stretch = fn tensor -> broadcast(tensor, batch ++ Enum.take(tensor.shape, -2)) end
+    dot(stretch.(left), [count + 1], batch_axes, stretch.(right), [count], batch_axes)
   end
 
-  # The longer of the sizes of two axes; `broadcast/2` refuses those that don't go together.
-  defp merge_shapes(left, right) do
-    rank = max(length(left), length(right))
-    pad = fn shape -> List.duplicate(1, rank - length(shape)) ++ shape end
-    Enum.zip_with(pad.(left), pad.(right), &max/2)
+  # Over the axes before the last two, aligned at their end.
+  defp zip_shapes(left, right, fun) do
+    rank = max(Tensor.rank(left), Tensor.rank(right))
+
+    [left, right] =
+      for %{shape: shape} <- [left, right] do
+        Enum.drop(List.duplicate(1, rank - length(shape)) ++ shape, -2)
+      end
+
+    Enum.zip_with(left, right, fun)
   end
 
   defp dot(left, contract_left, batch_left, right, contract_right, batch_right) do
@@ -537,7 +547,7 @@ defmodule ExBurn.BurnBridge do
   """
   @spec softmax(Tensor.t(), non_neg_integer()) :: Tensor.t()
   def softmax(%Tensor{} = tensor, axis) do
-    check_axis(:softmax, tensor, axis)
+    check_axis(:softmax, tensor.shape, axis)
     exponentials = tensor |> below_max(axis) |> exp()
     exponentials |> div(sum_along(exponentials, axis)) |> as_type(float(tensor.type))
   end
@@ -590,7 +600,7 @@ defmodule ExBurn.BurnBridge do
   """
   @spec layer_norm(Tensor.t(), non_neg_integer(), float()) :: Tensor.t()
   def layer_norm(%Tensor{} = tensor, axis, epsilon \\ 1.0e-5) when is_number(epsilon) do
-    check_axis(:layer_norm, tensor, axis)
+    check_axis(:layer_norm, tensor.shape, axis)
     size = Enum.at(tensor.shape, axis)
     wide = as_type(tensor, wide(tensor.type))
     centred = sub(wide, wide |> sum_along(axis) |> divide(size))
@@ -623,7 +633,7 @@ defmodule ExBurn.BurnBridge do
   def cross_entropy(%Tensor{} = predictions, %Tensor{} = targets) do
     check_same_shape(:cross_entropy, predictions, targets)
     classes_axis = Tensor.rank(predictions) - 1
-    check_axis(:cross_entropy, predictions, classes_axis)
+    check_axis(:cross_entropy, predictions.shape, classes_axis)
 
     type = float(merge(predictions, targets))
     logits = predictions |> as_type(wide(type)) |> below_max(classes_axis)
@@ -658,11 +668,7 @@ defmodule ExBurn.BurnBridge do
   ## Random draws
 
   defp draw(shape, type, low, high, device) do
-    check_shape(:rand, shape)
-
-    unless type in Type.names() do
-      refuse(:rand, "type #{inspect(type)}", "one of #{Enum.join(Type.names(), ", ")}")
-    end
+    check_new(:rand, shape, type)
 
     unless is_number(low) and is_number(high) and low < high do
       refuse(
@@ -679,13 +685,14 @@ defmodule ExBurn.BurnBridge do
     {low, high} = {ceil(low), ceil(high)}
     {least, greatest} = range(kind, bits)
 
-    unless low < high and low >= least and high - 1 <= greatest and high - low < 2 ** 64 do
-      refuse(:rand, "integers from #{low} to below #{high}", "some of #{least} to #{greatest}")
+    unless low < high and low >= least and high - 1 <= greatest and high - low < 2 ** 32 do
+      given = "integers from #{low} to below #{high}"
+      refuse(:rand, given, "fewer than 2^32 integers from #{least} to #{greatest}")
     end
 
-    # Counted from `low`, so that 64 bits hold every range; the sum wraps back into it.
-    random(device, [{high - low, :u64}, {low, type}], fn key, span, low ->
-      {offset, _key} = Nx.Random.randint(key, 0, span, shape: shape, type: :u64)
+    # Counted from `low`, so that 32 bits hold every range; the sum wraps back into it.
+    random(device, [{high - low, :u32}, {low, type}], fn key, count, low ->
+      {offset, _key} = Nx.Random.randint(key, Nx.u32(0), count, shape: shape, type: :u32)
       Nx.add(Nx.as_type(offset, type), low)
     end)
   end
@@ -774,16 +781,28 @@ defmodule ExBurn.BurnBridge do
 
   ## Refusals
 
-  defp check_axis(op, tensor, axis) do
-    unless is_integer(axis) and axis >= 0 and axis < Tensor.rank(tensor) do
-      expected = "an axis below the rank #{Tensor.rank(tensor)}"
-      refuse(op, "axis #{inspect(axis)} of #{describe(tensor)}", expected)
+  defp check_new(op, shape, type) do
+    check_shape(op, shape)
+
+    unless type in Type.names() do
+      refuse(
+        op,
+        "type #{inspect(type)}",
+        "one of #{Enum.map_join(Type.names(), ", ", &inspect/1)}"
+      )
     end
   end
 
   defp check_shape(op, shape) do
     unless is_list(shape) and Enum.all?(shape, &(is_integer(&1) and &1 > 0)) do
       refuse(op, "shape #{inspect(shape)}", "a list of sizes of at least 1")
+    end
+  end
+
+  defp check_axis(op, shape, axis) do
+    unless is_integer(axis) and axis in 0..(length(shape) - 1)//1 do
+      given = "axis #{inspect(axis)} of shape #{show(shape)}"
+      refuse(op, given, "an axis below the rank #{length(shape)}")
     end
   end
 

@@ -34,7 +34,13 @@ defmodule ExBurn.Engine do
   end
 
   def compile(graph), do: answer(Nif.compile(graph))
-  def run(program, inputs, device), do: answer(Nif.run(program, inputs, device))
+
+  def run(program, inputs, device) do
+    with :dirty <- Nif.run(program, inputs, device) do
+      Nif.run_dirty(program, inputs, device)
+    end
+    |> answer()
+  end
 
   def value_and_grad(program, inputs, by, device) do
     answer(Nif.value_and_grad(program, inputs, by, device))

@@ -119,16 +119,26 @@ defmodule ExBurn.Nif do
   def eval_dirty(_op, _operands, _type, _device), do: not_loaded()
 
   @doc """
-  A program: `%{inputs: [%{dtype: type, shape: shape}], instructions: [%{op: op, operands: [value],
-  dtype: type}], outputs: [value]}`. Values are numbered: first the inputs, then the result of
-  every instruction.
+  A program of a graph, `%{inputs: [%{dtype: type, shape: shape}], instructions: […], outputs:
+  [value]}`. Values are numbered: first the inputs, then the results of every instruction, which
+  is one of:
+
+    * `{:apply, %{op: op, operands: [value], dtype: type}}` - an operation
+    * `{:cond, %{predicate: value, operands: [value], branches: [graph, graph]}}` - the outputs of
+      the first graph where the predicate is not zero, else of the second
+    * `{:while, %{operands: [value], condition: graph, body: graph}}` - what the body makes of the
+      operands, again and again, as long as the condition makes a scalar of them that is not zero
   """
   @spec compile(map()) :: answer(program())
   def compile(_graph), do: not_loaded()
 
   @doc "The outputs of a program. Without inputs, it runs on `device`."
-  @spec run(program(), [tensor()], atom()) :: answer([tensor()])
+  @spec run(program(), [tensor()], atom()) :: answer([tensor()]) | :dirty
   def run(_program, _inputs, _device), do: not_loaded()
+
+  @doc "As `run/3`, on a dirty scheduler."
+  @spec run_dirty(program(), [tensor()], atom()) :: answer([tensor()])
+  def run_dirty(_program, _inputs, _device), do: not_loaded()
 
   @doc """
   The outputs of a program, and the gradients of its first output, a float scalar, by the inputs

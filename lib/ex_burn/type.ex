@@ -9,6 +9,9 @@ defmodule ExBurn.Type do
   @doc "The names of all types that the engine has."
   def names, do: unquote(for {_type, name} <- @types, do: name)
 
+  @doc "Whether the engine has a type of Nx."
+  def supported?(type), do: type in unquote(for {type, _name} <- @types, do: type)
+
   @doc "The engine's name of a type of Nx."
   def to_engine(type)
 

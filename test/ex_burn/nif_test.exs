@@ -35,7 +35,7 @@ defmodule ExBurn.NifTest do
   defp program do
     graph = %{
       inputs: [%{dtype: :f32, shape: [2]}],
-      instructions: [%{op: {:unary, :exp}, operands: [0], dtype: :f32}],
+      instructions: [{:apply, %{op: {:unary, :exp}, operands: [0], dtype: :f32}}],
       outputs: [1]
     }
 
@@ -84,6 +84,22 @@ defmodule ExBurn.NifTest do
       assert {tag, _} = Nif.compile(graph)
       assert tag in @answer_tags
     end
+  end
+
+  test "terms nested too deep are refused" do
+    deep = Enum.reduce(1..1_000_000, [], fn _, inner -> [inner] end)
+
+    assert {:error, {"compile", _, _}} =
+             Nif.compile(%{inputs: [], instructions: deep, outputs: []})
+
+    empty = %{inputs: [], instructions: [], outputs: []}
+
+    graph =
+      Enum.reduce(1..1000, empty, fn _, body ->
+        %{empty | instructions: [{:while, %{operands: [], condition: empty, body: body}}]}
+      end)
+
+    assert {:error, {"compile", _, "terms nested at most" <> _}} = Nif.compile(graph)
   end
 
   test "errors name the operation, what was given and what was expected" do

@@ -22,6 +22,7 @@ defmodule ExBurn.Nif do
     eval_dirty: 4,
     compile: 1,
     run: 3,
+    run_dirty: 3,
     value_and_grad: 4
   ]
 
@@ -73,7 +74,9 @@ defmodule Standalone do
         [3]
       )
 
-    {:ok, [result]} = Nif.run(program, [floats([0.0, 1.0, 2.0], [3]), floats([2.0], [])], :cpu)
+    {:ok, [result]} =
+      Nif.run_dirty(program, [floats([0.0, 1.0, 2.0], [3]), floats([2.0], [])], :cpu)
+
     {:ok, {:f64, [3]}} = Nif.spec(result)
     close!(values(result), Enum.map([0.0, 1.0, 2.0], &(2 * :math.exp(&1))))
   end
@@ -184,7 +187,7 @@ defmodule Standalone do
   end
 
   defp spec(shape), do: %{dtype: :f64, shape: shape}
-  defp step_of(op, operands), do: %{op: op, operands: operands, dtype: :f64}
+  defp step_of(op, operands), do: {:apply, %{op: op, operands: operands, dtype: :f64}}
 
   defp floats(values, shape) do
     {:ok, tensor} =

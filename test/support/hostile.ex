@@ -131,21 +131,34 @@ defmodule ExBurn.Hostile do
   end
 
   @doc "A program that may or may not be valid."
-  def graph do
+  def graph, do: graph(2)
+
+  defp graph(depth) do
     spec =
       fixed_map(%{dtype: member_of([:f32, :s8, :c64]), shape: list_of(size(), max_length: 3)})
 
-    step =
-      fixed_map(%{
-        op: operation(),
-        operands: list_of(size(), max_length: 3),
-        dtype: member_of([:f32, :u8, :s64])
-      })
-
     fixed_map(%{
       inputs: list_of(spec, max_length: 2),
-      instructions: list_of(step, max_length: 3),
-      outputs: list_of(size(), max_length: 2)
+      instructions: list_of(instruction(depth), max_length: 3),
+      outputs: values()
     })
   end
+
+  defp instruction(0) do
+    map({operation(), values(), member_of([:f32, :u8, :s64])}, fn {op, operands, type} ->
+      {:apply, %{op: op, operands: operands, dtype: type}}
+    end)
+  end
+
+  defp instruction(depth) do
+    inner = graph(depth - 1)
+
+    cond =
+      fixed_map(%{predicate: size(), operands: values(), branches: list_of(inner, length: 2)})
+
+    while = fixed_map(%{operands: values(), condition: inner, body: inner})
+    one_of([instruction(0), map(cond, &{:cond, &1}), map(while, &{:while, &1}), garbage()])
+  end
+
+  defp values, do: list_of(size(), max_length: 3)
 end

@@ -115,9 +115,8 @@ impl Program {
 mod tests {
     use super::*;
     use crate::DType;
-    use crate::Graph;
     use crate::kernels::{Binary, Convert, Unary};
-    use crate::program::tests::step;
+    use crate::{Graph, Instruction};
 
     fn scalar(value: f64) -> Tensor {
         HostTensor::from_vec(vec![value], &[]).into()
@@ -136,9 +135,9 @@ mod tests {
         let graph = Graph {
             inputs: vec![Spec::new(DType::F64, []); 3],
             instructions: vec![
-                step(Binary::Multiply, &[0, 1], DType::F64),
-                step(Unary::Sin, &[3], DType::F64),
-                step(Binary::Add, &[4, 0], DType::F64),
+                Instruction::apply(Binary::Multiply, &[0, 1], DType::F64),
+                Instruction::apply(Unary::Sin, &[3], DType::F64),
+                Instruction::apply(Binary::Add, &[4, 0], DType::F64),
             ],
             outputs: vec![5],
         };
@@ -155,8 +154,8 @@ mod tests {
         let graph = Graph {
             inputs: vec![Spec::new(DType::F64, [])],
             instructions: vec![
-                step(Convert::AsType, &[0], DType::S32),
-                step(Convert::AsType, &[1], DType::F64),
+                Instruction::apply(Convert::AsType, &[0], DType::S32),
+                Instruction::apply(Convert::AsType, &[1], DType::F64),
             ],
             outputs: vec![2],
         };

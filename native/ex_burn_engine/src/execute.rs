@@ -1,7 +1,7 @@
 //! The three ways to run an operation: in main memory, on a device, and followed by autodiff.
 
 use crate::op::unsupported;
-use crate::{Error, HostTensor, Op, Operation, Result, Spec, Value};
+use crate::{Element, Error, HostTensor, Op, Operation, Result, Spec, Value, with_element};
 use burn_autodiff::Autodiff;
 use burn_backend::{AutodiffBackend, Backend};
 use burn_flex::Flex;
@@ -13,6 +13,9 @@ pub trait Executor {
 
     /// Runs `op`, whose operands are known to fit and to give `out`.
     fn execute(&self, op: &Op, operands: Vec<Self::Value>, out: &Spec) -> Result<Self::Value>;
+
+    /// Whether a scalar is not zero.
+    fn is_true(&self, value: &Self::Value) -> Result<bool>;
 }
 
 /// Runs operations in main memory.
@@ -24,6 +27,10 @@ impl Executor for OnHost {
     fn execute(&self, op: &Op, operands: Vec<HostTensor>, out: &Spec) -> Result<HostTensor> {
         check_memory(op, out)?;
         op.host(&operands, out)
+    }
+
+    fn is_true(&self, value: &HostTensor) -> Result<bool> {
+        Ok(with_element!(value.dtype(), T => value.scalar::<T>().truthy()))
     }
 }
 
@@ -45,6 +52,10 @@ impl<B: Backend> Executor for OnDevice<B> {
         let operands = operands.into_iter().map(|operand| operand.to_host(op.name()));
         let result = op.host(&operands.collect::<Result<Vec<_>>>()?, out)?;
         Ok(Value::from_host(&result, &self.device))
+    }
+
+    fn is_true(&self, value: &Value<B>) -> Result<bool> {
+        OnHost.is_true(&value.clone().to_host("predicate")?)
     }
 }
 
@@ -79,6 +90,10 @@ impl<B: Backend> Executor for Recording<B> {
         let operands = operands.into_iter().map(|operand| operand.value.to_host(op.name()));
         let result = op.host(&operands.collect::<Result<Vec<_>>>()?, out)?;
         Ok(Recorded { value: Value::from_host(&result, &self.device), tracked })
+    }
+
+    fn is_true(&self, value: &Recorded<B>) -> Result<bool> {
+        OnHost.is_true(&value.value.clone().to_host("predicate")?)
     }
 }
 

@@ -7,21 +7,33 @@ use serde::Deserialize;
 
 /// A graph as the caller writes it.
 ///
-/// Values are numbered: first the inputs, then the result of every instruction. An instruction
+/// Values are numbered: first the inputs, then the results of every instruction. An instruction
 /// may only use values before its own.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Graph {
     /// Type and shape of every input.
     pub inputs: Vec<Spec>,
-    /// The operations, in an order in which they can run.
+    /// What to do, in an order in which it can be done.
     pub instructions: Vec<Instruction>,
     /// The values to return.
     pub outputs: Vec<usize>,
 }
 
-/// One operation of a [`Graph`].
+/// One step of a [`Graph`].
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Instruction {
+#[serde(rename_all = "snake_case")]
+pub enum Instruction {
+    /// An operation; one result.
+    Apply(Apply),
+    /// One of several graphs; its outputs.
+    Cond(Cond),
+    /// A graph repeated; the last values it carried.
+    While(While),
+}
+
+/// One operation.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Apply {
     /// The operation.
     pub op: Op,
     /// The values it takes.
@@ -30,43 +42,94 @@ pub struct Instruction {
     pub dtype: DType,
 }
 
+/// A choice between two graphs of which only one runs.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Cond {
+    /// The scalar that chooses: the first graph where it is not zero, else the second.
+    pub predicate: usize,
+    /// The values that both graphs take as inputs.
+    pub operands: Vec<usize>,
+    /// The two graphs, with outputs of the same types and shapes.
+    pub branches: [Graph; 2],
+}
+
+/// A graph repeated while a condition holds.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct While {
+    /// The values carried into the first pass.
+    pub operands: Vec<usize>,
+    /// From the values carried to a scalar: goes on where it is not zero.
+    pub condition: Graph,
+    /// From the values carried to those of the next pass, of the same types and shapes.
+    pub body: Graph,
+}
+
+impl Instruction {
+    /// The instruction that applies `op`.
+    pub fn apply(op: impl Into<Op>, operands: &[usize], dtype: DType) -> Self {
+        Instruction::Apply(Apply { op: op.into(), operands: operands.to_vec(), dtype })
+    }
+}
+
 /// A graph found valid.
 #[derive(Debug)]
 pub struct Program {
-    graph: Graph,
+    inputs: Vec<Spec>,
+    steps: Vec<Step>,
+    outputs: Vec<usize>,
     /// Type and shape of every value.
     specs: Vec<Spec>,
-    /// Per instruction, the values that nothing uses after it.
-    dead: Vec<Vec<usize>>,
+}
+
+/// An instruction found valid.
+#[derive(Debug)]
+struct Step {
+    action: Action,
+    operands: Vec<usize>,
+    /// The values that nothing uses after this step.
+    dead: Vec<usize>,
+}
+
+#[derive(Debug)]
+enum Action {
+    Apply(Op, Spec),
+    Cond([Program; 2]),
+    While { condition: Program, body: Program },
 }
 
 impl Program {
     /// Checks every instruction of a graph.
     pub fn compile(graph: Graph) -> Result<Self> {
-        for input in &graph.inputs {
+        let Graph { inputs, instructions, outputs } = graph;
+        for input in &inputs {
             shape::check("program", &input.shape, input.dtype.size())?;
         }
-        let mut specs = graph.inputs.clone();
-        for Instruction { op, operands, dtype } in &graph.instructions {
-            let operands = operands.iter().map(|&value| lookup(op.name(), &specs, value).cloned());
-            let out = op.infer(&operands.collect::<Result<Vec<_>>>()?, *dtype)?;
-            specs.push(out);
+        let mut specs = inputs.clone();
+        let mut steps = Vec::with_capacity(instructions.len());
+        for instruction in instructions {
+            let (step, results) = Step::compile(instruction, &specs)?;
+            steps.push(step);
+            specs.extend(results);
         }
-        for &value in &graph.outputs {
-            lookup("program", &specs, value)?;
-        }
-        let dead = last_uses(&graph, specs.len());
-        Ok(Self { graph, specs, dead })
+        lookup("program", &specs, &outputs)?;
+        let mut program = Self { inputs, steps, outputs, specs };
+        program.find_last_uses();
+        Ok(program)
     }
 
     /// Type and shape of every input.
     pub fn inputs(&self) -> &[Spec] {
-        &self.graph.inputs
+        &self.inputs
     }
 
     /// Type and shape of every output.
     pub fn outputs(&self) -> impl Iterator<Item = &Spec> {
-        self.graph.outputs.iter().map(|&value| &self.specs[value])
+        self.outputs.iter().map(|&value| &self.specs[value])
+    }
+
+    /// About how many elementary steps a run takes at most; a loop has no bound.
+    pub fn work(&self) -> usize {
+        self.steps.iter().fold(0, |work, step| work.saturating_add(step.work(&self.specs)))
     }
 
     /// Runs the program on tensors of one device; without inputs, on `device`.
@@ -85,45 +148,132 @@ impl Program {
 
     /// Refuses inputs of other types or shapes than the program's.
     pub(crate) fn check_inputs(&self, inputs: &[Tensor]) -> Result<()> {
+        let given: Vec<Spec> = inputs.iter().map(Tensor::spec).collect();
+        self.check_specs("program", &given)
+    }
+
+    fn check_specs(&self, op: &str, given: &[Spec]) -> Result<()> {
         ensure!(
-            inputs.len() == self.graph.inputs.len(),
-            "program",
-            format!("{} inputs", inputs.len()),
-            format!("{} inputs", self.graph.inputs.len())
+            given.len() == self.inputs.len(),
+            op,
+            format!("{} inputs", given.len()),
+            format!("{} inputs", self.inputs.len())
         );
-        for (index, (input, expected)) in inputs.iter().zip(&self.graph.inputs).enumerate() {
-            let given = input.spec();
-            ensure!(given == *expected, "program", format!("{given} as input {index}"), expected);
+        for (index, (given, expected)) in given.iter().zip(&self.inputs).enumerate() {
+            ensure!(given == expected, op, format!("{given} as input {index}"), expected);
         }
         Ok(())
     }
 
-    /// Runs the instructions one by one, letting go of every value after its last use.
+    /// Runs the steps one by one, letting go of every value after its last use.
     pub(crate) fn execute<E: Executor>(
         &self,
         executor: &E,
         inputs: Vec<E::Value>,
     ) -> Result<Vec<E::Value>> {
         let mut values: Vec<Option<E::Value>> = inputs.into_iter().map(Some).collect();
-        let steps = self.graph.instructions.iter().zip(&self.dead).zip(&self.specs[values.len()..]);
-        for ((Instruction { op, operands, .. }, dead), out) in steps {
-            let operands = operands.iter().map(|&operand| alive(&values, operand));
-            let operands = operands.collect::<Result<Vec<_>>>()?;
-            dead.iter().for_each(|&value| values[value] = None);
-            values.push(Some(executor.execute(op, operands, out)?));
+        values.reserve(self.specs.len() - values.len());
+        for step in &self.steps {
+            let operands = step.operands.iter().map(|&operand| alive(&values, operand));
+            let mut operands = operands.collect::<Result<Vec<_>>>()?;
+            step.dead.iter().for_each(|&value| values[value] = None);
+            match &step.action {
+                Action::Apply(op, out) => {
+                    values.push(Some(executor.execute(op, operands, out)?));
+                }
+                Action::Cond([yes, no]) => {
+                    let predicate = operands.remove(0);
+                    let branch = if executor.is_true(&predicate)? { yes } else { no };
+                    values.extend(branch.execute(executor, operands)?.into_iter().map(Some));
+                }
+                Action::While { condition, body } => {
+                    let mut carried = operands;
+                    while executor.is_true(&condition.execute(executor, carried.clone())?[0])? {
+                        carried = body.execute(executor, carried)?;
+                    }
+                    values.extend(carried.into_iter().map(Some));
+                }
+            }
         }
-        self.graph.outputs.iter().map(|&output| alive(&values, output)).collect()
+        self.outputs.iter().map(|&output| alive(&values, output)).collect()
+    }
+
+    fn find_last_uses(&mut self) {
+        let mut seen = vec![false; self.specs.len()];
+        self.outputs.iter().for_each(|&output| seen[output] = true);
+        for step in self.steps.iter_mut().rev() {
+            let operands = step.operands.iter().copied();
+            step.dead =
+                operands.filter(|&value| !std::mem::replace(&mut seen[value], true)).collect();
+        }
     }
 }
 
-fn lookup<'a>(op: &str, specs: &'a [Spec], value: usize) -> Result<&'a Spec> {
-    specs.get(value).ok_or_else(|| {
-        Error::new(
-            op,
-            format!("value {value}"),
-            format!("one of the {} values before", specs.len()),
-        )
-    })
+impl Step {
+    fn work(&self, specs: &[Spec]) -> usize {
+        match &self.action {
+            Action::Apply(op, out) => {
+                let operands = self.operands.iter().map(|&value| specs[value].clone());
+                op.work(&operands.collect::<Vec<_>>(), out)
+            }
+            Action::Cond([yes, no]) => yes.work().max(no.work()),
+            Action::While { .. } => usize::MAX,
+        }
+    }
+
+    /// The step, and type and shape of its results.
+    fn compile(instruction: Instruction, specs: &[Spec]) -> Result<(Self, Vec<Spec>)> {
+        let (action, operands, results) = match instruction {
+            Instruction::Apply(Apply { op, operands, dtype }) => {
+                let out = op.infer(&lookup(op.name(), specs, &operands)?, dtype)?;
+                (Action::Apply(op, out.clone()), operands, vec![out])
+            }
+            Instruction::Cond(Cond { predicate, operands, branches: [yes, no] }) => {
+                check_predicate("cond", &lookup("cond", specs, &[predicate])?)?;
+                let given = lookup("cond", specs, &operands)?;
+                let (yes, no) = (Program::compile(yes)?, Program::compile(no)?);
+                yes.check_specs("cond", &given)?;
+                no.check_specs("cond", &given)?;
+                let results: Vec<Spec> = yes.outputs().cloned().collect();
+                check_same("cond", &results, &no.outputs().cloned().collect::<Vec<_>>())?;
+                let operands = [vec![predicate], operands].concat();
+                (Action::Cond([yes, no]), operands, results)
+            }
+            Instruction::While(While { operands, condition, body }) => {
+                let carried = lookup("while", specs, &operands)?;
+                let (condition, body) = (Program::compile(condition)?, Program::compile(body)?);
+                condition.check_specs("while", &carried)?;
+                body.check_specs("while", &carried)?;
+                check_predicate("while", &condition.outputs().cloned().collect::<Vec<_>>())?;
+                check_same("while", &carried, &body.outputs().cloned().collect::<Vec<_>>())?;
+                (Action::While { condition, body }, operands, carried)
+            }
+        };
+        Ok((Self { action, operands, dead: vec![] }, results))
+    }
+}
+
+fn check_predicate(op: &str, given: &[Spec]) -> Result<()> {
+    let shown: Vec<String> = given.iter().map(Spec::to_string).collect();
+    let fits = matches!(given, [spec] if spec.rank() == 0);
+    ensure!(fits, op, format!("predicate {}", shown.join(", ")), "one scalar");
+    Ok(())
+}
+
+fn check_same(op: &str, expected: &[Spec], given: &[Spec]) -> Result<()> {
+    let show = |specs: &[Spec]| specs.iter().map(Spec::to_string).collect::<Vec<_>>().join(", ");
+    ensure!(expected == given, op, show(given), show(expected));
+    Ok(())
+}
+
+fn lookup(op: &str, specs: &[Spec], values: &[usize]) -> Result<Vec<Spec>> {
+    let find = |&value: &usize| {
+        specs.get(value).cloned().ok_or_else(|| {
+            let expected = format!("one of the {} values before", specs.len());
+            Error::new(op, format!("value {value}"), expected)
+        })
+    };
+    values.iter().map(find).collect()
 }
 
 fn alive<V: Clone>(values: &[Option<V>], index: usize) -> Result<V> {
@@ -132,40 +282,20 @@ fn alive<V: Clone>(values: &[Option<V>], index: usize) -> Result<V> {
     })
 }
 
-fn last_uses(graph: &Graph, values: usize) -> Vec<Vec<usize>> {
-    let mut seen = vec![false; values];
-    graph.outputs.iter().for_each(|&output| seen[output] = true);
-    let mut dead: Vec<Vec<usize>> = graph
-        .instructions
-        .iter()
-        .rev()
-        .map(|instruction| {
-            let operands = instruction.operands.iter().copied();
-            operands.filter(|&operand| !std::mem::replace(&mut seen[operand], true)).collect()
-        })
-        .collect();
-    dead.reverse();
-    dead
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use crate::HostTensor;
     use crate::kernels::{Binary, Unary};
 
-    pub(crate) fn step(op: impl Into<Op>, operands: &[usize], dtype: DType) -> Instruction {
-        Instruction { op: op.into(), operands: operands.to_vec(), dtype }
-    }
-
     /// exp(x * y) - x, and the product.
     pub(crate) fn sample() -> Graph {
         Graph {
             inputs: vec![Spec::new(DType::F64, [2]), Spec::new(DType::F64, [])],
             instructions: vec![
-                step(Binary::Multiply, &[0, 1], DType::F64),
-                step(Unary::Exp, &[2], DType::F64),
-                step(Binary::Subtract, &[3, 0], DType::F64),
+                Instruction::apply(Binary::Multiply, &[0, 1], DType::F64),
+                Instruction::apply(Unary::Exp, &[2], DType::F64),
+                Instruction::apply(Binary::Subtract, &[3, 0], DType::F64),
             ],
             outputs: vec![4, 2],
         }
@@ -174,7 +304,8 @@ pub(crate) mod tests {
     #[test]
     fn runs_in_order_and_frees_what_is_no_longer_used() {
         let program = Program::compile(sample()).unwrap();
-        assert_eq!(program.dead, [vec![1], vec![], vec![3, 0]]);
+        let dead: Vec<_> = program.steps.iter().map(|step| step.dead.clone()).collect();
+        assert_eq!(dead, [vec![1], vec![], vec![3, 0]]);
         let inputs = [
             HostTensor::from_vec(vec![1.0, 2.0], &[2]).into(),
             HostTensor::from_vec(vec![0.5], &[]).into(),
@@ -188,7 +319,7 @@ pub(crate) mod tests {
     #[test]
     fn refuses_broken_graphs_and_inputs() {
         let mut forward = sample();
-        forward.instructions[0].operands = vec![0, 2];
+        forward.instructions[0] = Instruction::apply(Binary::Multiply, &[0, 2], DType::F64);
         let error = Program::compile(forward).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -208,5 +339,68 @@ pub(crate) mod tests {
         assert!(program.run(&[scalar.clone()], Device::Cpu).is_err());
         let error = program.run(&[scalar.clone(), scalar], Device::Cpu).unwrap_err();
         assert_eq!(error.to_string(), "program: given f32 {} as input 0, expected f64 {2}");
+    }
+
+    fn scalars(values: &[i64]) -> Vec<Tensor> {
+        values.iter().map(|&value| HostTensor::from_vec(vec![value], &[]).into()).collect()
+    }
+
+    fn run(graph: Graph, inputs: &[i64]) -> Vec<i64> {
+        let program = Program::compile(graph).unwrap();
+        let outputs = program.run(&scalars(inputs), Device::Cpu).unwrap();
+        outputs.iter().map(|output| output.to_host().unwrap().scalar::<i64>()).collect()
+    }
+
+    fn graph(inputs: usize, instructions: Vec<Instruction>, outputs: &[usize]) -> Graph {
+        let inputs = vec![Spec::new(DType::S64, []); inputs];
+        Graph { inputs, instructions, outputs: outputs.to_vec() }
+    }
+
+    #[test]
+    fn runs_one_branch() {
+        let choice = |a: i64, b: i64| {
+            let larger = Cond {
+                predicate: 2,
+                operands: vec![0, 1],
+                branches: [graph(2, vec![], &[0, 1]), graph(2, vec![], &[1, 0])],
+            };
+            let greater = Instruction::apply(Binary::Greater, &[0, 1], DType::U8);
+            run(graph(2, vec![greater, Instruction::Cond(larger)], &[3, 4]), &[a, b])
+        };
+        assert_eq!(choice(5, 3), [5, 3]);
+        assert_eq!(choice(3, 5), [5, 3]);
+    }
+
+    // Euclid's algorithm.
+    #[test]
+    fn repeats_while_the_condition_holds() {
+        let zero =
+            crate::kernels::Constant { value: crate::kernels::Number::Signed(0), shape: vec![] };
+        let condition = graph(
+            2,
+            vec![
+                Instruction::apply(zero, &[], DType::S64),
+                Instruction::apply(Binary::NotEqual, &[1, 2], DType::U8),
+            ],
+            &[3],
+        );
+        let remainder = Instruction::apply(Binary::Remainder, &[0, 1], DType::S64);
+        let body = graph(2, vec![remainder], &[1, 2]);
+        let repeat = Instruction::While(While { operands: vec![0, 1], condition, body });
+        assert_eq!(run(graph(2, vec![repeat], &[2]), &[252, 105]), [21]);
+    }
+
+    #[test]
+    fn refuses_branches_and_bodies_that_do_not_fit() {
+        let refused = |instruction| Program::compile(graph(2, vec![instruction], &[])).is_err();
+        let cond = |branches| Instruction::Cond(Cond { predicate: 0, operands: vec![1], branches });
+        assert!(!refused(cond([graph(1, vec![], &[0]), graph(1, vec![], &[0])])));
+        assert!(refused(cond([graph(1, vec![], &[0]), graph(1, vec![], &[])])));
+        assert!(refused(cond([graph(2, vec![], &[0]), graph(1, vec![], &[0])])));
+        let repeat =
+            |condition, body| Instruction::While(While { operands: vec![0, 1], condition, body });
+        assert!(!refused(repeat(graph(2, vec![], &[0]), graph(2, vec![], &[1, 0]))));
+        assert!(refused(repeat(graph(2, vec![], &[]), graph(2, vec![], &[1, 0]))));
+        assert!(refused(repeat(graph(2, vec![], &[0]), graph(2, vec![], &[1]))));
     }
 }

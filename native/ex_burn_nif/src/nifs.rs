@@ -228,21 +228,38 @@ impl Call {
 fn compile<'a>(env: Env<'a>, graph: Term<'a>) -> Term<'a> {
     reply(env, "compile", || {
         let graph: Graph = decode("compile", graph)?;
-        Ok(ResourceArc::new(ProgramResource(Program::compile(graph)?)))
+        Ok(ProgramResource::new(Program::compile(graph)?))
     })
 }
 
 /// Runs a program. Without inputs, it runs on `device`.
-#[rustler::nif(schedule = "DirtyCpu")]
+#[rustler::nif]
 fn run<'a>(env: Env<'a>, program: Term<'a>, inputs: Term<'a>, device: Term<'a>) -> Term<'a> {
+    let mut dirty = false;
+    let answer = reply(env, "run", || {
+        let (program, inputs, device) = decode_run(program, inputs, device)?;
+        dirty = device != Device::Cpu || program.work > QUICK_WORK;
+        if dirty { Ok(vec![]) } else { program.program.run(&inputs, device).map(references) }
+    });
+    if dirty { atoms::dirty().encode(env) } else { answer }
+}
+
+#[rustler::nif(schedule = "DirtyCpu")]
+fn run_dirty<'a>(env: Env<'a>, program: Term<'a>, inputs: Term<'a>, device: Term<'a>) -> Term<'a> {
     reply(env, "run", || {
-        let program = resource::program("run", program)?;
-        let inputs = resource::tensors("run", inputs)?;
-        let device = decode("run", device)?;
-        let device = inputs.first().map_or(device, Tensor::device);
-        let outputs = worker::run(device, move || program.0.run(&inputs, device))?;
-        Ok(references(outputs))
+        let (program, inputs, device) = decode_run(program, inputs, device)?;
+        worker::run(device, move || program.program.run(&inputs, device)).map(references)
     })
+}
+
+type Run = (ResourceArc<ProgramResource>, Vec<Tensor>, Device);
+
+fn decode_run(program: Term, inputs: Term, device: Term) -> Result<Run> {
+    let program = resource::program("run", program)?;
+    let inputs = resource::tensors("run", inputs)?;
+    let device = decode("run", device)?;
+    let device = inputs.first().map_or(device, Tensor::device);
+    Ok((program, inputs, device))
 }
 
 /// Runs a program and differentiates its first output by the inputs whose positions are in `by`.
@@ -261,7 +278,8 @@ fn value_and_grad<'a>(
         let by: Vec<usize> = decode(name, by)?;
         let device = decode(name, device)?;
         let device = inputs.first().map_or(device, Tensor::device);
-        let result = worker::run(device, move || program.0.value_and_grad(&inputs, &by, device))?;
+        let result =
+            worker::run(device, move || program.program.value_and_grad(&inputs, &by, device))?;
         Ok((references(result.outputs), references(result.gradients)))
     })
 }

@@ -61,7 +61,20 @@ pub fn tensors(function: &str, term: Term) -> Result<Vec<Tensor>> {
 }
 
 /// A program found valid.
-pub struct ProgramResource(pub Program);
+pub struct ProgramResource {
+    /// The program.
+    pub program: Program,
+    /// What [`Program::work`] says of it.
+    pub work: usize,
+}
+
+impl ProgramResource {
+    /// A reference to hand to the BEAM.
+    pub fn new(program: Program) -> ResourceArc<Self> {
+        let work = program.work();
+        ResourceArc::new(Self { program, work })
+    }
+}
 
 #[rustler::resource_impl]
 impl Resource for ProgramResource {}

@@ -21,7 +21,7 @@ use std::fmt;
 
 /// Decodes an argument of `function`.
 pub fn decode<'a, T: Deserialize<'a>>(function: &str, term: Term<'a>) -> Result<T> {
-    T::deserialize(Decoder(term))
+    T::deserialize(Decoder { term, depth: 0 })
         .map_err(|Refused { given, expected }| Error::new(function, given, expected))
 }
 
@@ -68,21 +68,35 @@ fn refuse(term: Term, expected: &str) -> Refused {
     Refused { given, expected: expected.to_owned() }
 }
 
+/// How deep terms may nest: decoding recurses, and a thread of the BEAM has little stack.
+const DEPTH: usize = 100;
+
 #[derive(Clone, Copy)]
-struct Decoder<'a>(Term<'a>);
+struct Decoder<'a> {
+    term: Term<'a>,
+    depth: usize,
+}
 
 impl<'a> Decoder<'a> {
+    /// The decoder of a term inside this one.
+    fn inner(self, term: Term<'a>) -> std::result::Result<Self, Refused> {
+        if self.depth == DEPTH {
+            return Err(refuse(term, &format!("terms nested at most {DEPTH} deep")));
+        }
+        Ok(Self { term, depth: self.depth + 1 })
+    }
+
     fn atom(self, expected: &str) -> std::result::Result<String, Refused> {
-        self.0.atom_to_string().map_err(|_| refuse(self.0, expected))
+        self.term.atom_to_string().map_err(|_| refuse(self.term, expected))
     }
 
     fn elements(self) -> std::result::Result<Vec<Term<'a>>, Refused> {
         // The length of an improper list is refused; its iterator would panic.
-        if self.0.list_length().is_ok() {
-            let list = self.0.decode::<ListIterator>();
-            return list.map(Iterator::collect).map_err(|_| refuse(self.0, "a list"));
+        if self.term.list_length().is_ok() {
+            let list = self.term.decode::<ListIterator>();
+            return list.map(Iterator::collect).map_err(|_| refuse(self.term, "a list"));
         }
-        get_tuple(self.0).map_err(|_| refuse(self.0, "a list or a tuple"))
+        get_tuple(self.term).map_err(|_| refuse(self.term, "a list or a tuple"))
     }
 }
 
@@ -93,7 +107,7 @@ impl<'de> de::Deserializer<'de> for Decoder<'de> {
         self,
         visitor: V,
     ) -> std::result::Result<V::Value, Refused> {
-        match self.0.get_type() {
+        match self.term.get_type() {
             TermType::Atom => match self.atom("an atom")?.as_str() {
                 "nil" => visitor.visit_unit(),
                 "true" => visitor.visit_bool(true),
@@ -101,21 +115,21 @@ impl<'de> de::Deserializer<'de> for Decoder<'de> {
                 atom => visitor.visit_str(atom),
             },
             TermType::Integer => {
-                if let Ok(value) = self.0.decode::<i64>() {
+                if let Ok(value) = self.term.decode::<i64>() {
                     visitor.visit_i64(value)
-                } else if let Ok(value) = self.0.decode::<u64>() {
+                } else if let Ok(value) = self.term.decode::<u64>() {
                     visitor.visit_u64(value)
                 } else {
-                    Err(refuse(self.0, "an integer of 64 bits"))
+                    Err(refuse(self.term, "an integer of 64 bits"))
                 }
             }
             TermType::Float => {
-                let value = self.0.decode().map_err(|_| refuse(self.0, "a float"))?;
+                let value = self.term.decode().map_err(|_| refuse(self.term, "a float"))?;
                 visitor.visit_f64(value)
             }
             TermType::List | TermType::Tuple => self.deserialize_seq(visitor),
             TermType::Map => self.deserialize_map(visitor),
-            _ => Err(refuse(self.0, "an atom, a number, a list, a tuple or a map")),
+            _ => Err(refuse(self.term, "an atom, a number, a list, a tuple or a map")),
         }
     }
 
@@ -123,7 +137,7 @@ impl<'de> de::Deserializer<'de> for Decoder<'de> {
         self,
         visitor: V,
     ) -> std::result::Result<V::Value, Refused> {
-        if self.0.is_atom() && self.atom("an atom")? == "nil" {
+        if self.term.is_atom() && self.atom("an atom")? == "nil" {
             visitor.visit_none()
         } else {
             visitor.visit_some(self)
@@ -134,7 +148,7 @@ impl<'de> de::Deserializer<'de> for Decoder<'de> {
         self,
         visitor: V,
     ) -> std::result::Result<V::Value, Refused> {
-        visitor.visit_seq(Elements(self.elements()?.into_iter()))
+        visitor.visit_seq(Elements { parent: self, elements: self.elements()?.into_iter() })
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(
@@ -144,17 +158,17 @@ impl<'de> de::Deserializer<'de> for Decoder<'de> {
     ) -> std::result::Result<V::Value, Refused> {
         let elements = self.elements()?;
         if elements.len() != length {
-            return Err(refuse(self.0, &format!("{length} elements")));
+            return Err(refuse(self.term, &format!("{length} elements")));
         }
-        visitor.visit_seq(Elements(elements.into_iter()))
+        visitor.visit_seq(Elements { parent: self, elements: elements.into_iter() })
     }
 
     fn deserialize_map<V: Visitor<'de>>(
         self,
         visitor: V,
     ) -> std::result::Result<V::Value, Refused> {
-        let entries = MapIterator::new(self.0).ok_or_else(|| refuse(self.0, "a map"))?;
-        visitor.visit_map(Entries { entries, value: None })
+        let entries = MapIterator::new(self.term).ok_or_else(|| refuse(self.term, "a map"))?;
+        visitor.visit_map(Entries { parent: self, entries, value: None })
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -173,15 +187,15 @@ impl<'de> de::Deserializer<'de> for Decoder<'de> {
         visitor: V,
     ) -> std::result::Result<V::Value, Refused> {
         let expected = || format!("one of :{}", variants.join(", :"));
-        if self.0.is_atom() {
+        if self.term.is_atom() {
             return visitor.visit_enum(self.atom("an atom")?.into_deserializer());
         }
-        match get_tuple(self.0).as_deref() {
+        match get_tuple(self.term).as_deref() {
             Ok(&[name, content]) if name.is_atom() => {
-                let name = Decoder(name).atom("an atom")?.into_deserializer();
-                visitor.visit_enum(Variant { name, content: Decoder(content) })
+                let name = self.inner(name)?.atom("an atom")?.into_deserializer();
+                visitor.visit_enum(Variant { name, content: self.inner(content)? })
             }
-            _ => Err(refuse(self.0, &expected())),
+            _ => Err(refuse(self.term, &expected())),
         }
     }
 
@@ -205,7 +219,10 @@ impl<'de> de::Deserializer<'de> for Decoder<'de> {
     }
 }
 
-struct Elements<'a>(std::vec::IntoIter<Term<'a>>);
+struct Elements<'a> {
+    parent: Decoder<'a>,
+    elements: std::vec::IntoIter<Term<'a>>,
+}
 
 impl<'de> SeqAccess<'de> for Elements<'de> {
     type Error = Refused;
@@ -214,15 +231,16 @@ impl<'de> SeqAccess<'de> for Elements<'de> {
         &mut self,
         seed: T,
     ) -> std::result::Result<Option<T::Value>, Refused> {
-        self.0.next().map(|term| seed.deserialize(Decoder(term))).transpose()
+        self.elements.next().map(|term| seed.deserialize(self.parent.inner(term)?)).transpose()
     }
 
     fn size_hint(&self) -> Option<usize> {
-        Some(self.0.len())
+        Some(self.elements.len())
     }
 }
 
 struct Entries<'a> {
+    parent: Decoder<'a>,
     entries: MapIterator<'a>,
     value: Option<Term<'a>>,
 }
@@ -236,7 +254,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     ) -> std::result::Result<Option<K::Value>, Refused> {
         let Some((key, value)) = self.entries.next() else { return Ok(None) };
         self.value = Some(value);
-        seed.deserialize(Decoder(key)).map(Some)
+        seed.deserialize(self.parent.inner(key)?).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(
@@ -244,7 +262,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
         seed: V,
     ) -> std::result::Result<V::Value, Refused> {
         let value = self.value.take().ok_or_else(|| de::Error::custom("a key without a value"))?;
-        seed.deserialize(Decoder(value))
+        seed.deserialize(self.parent.inner(value)?)
     }
 }
 
@@ -270,7 +288,7 @@ impl<'de> VariantAccess<'de> for Variant<'de> {
     type Error = Refused;
 
     fn unit_variant(self) -> std::result::Result<(), Refused> {
-        Err(refuse(self.content.0, "a name alone"))
+        Err(refuse(self.content.term, "a name alone"))
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(
