@@ -463,7 +463,8 @@ defmodule ExBurn.BurnBridge do
   of rank 1 is a row on the left and a column on the right, and leaves no axis behind; one of rank
   0 multiplies every element.
 
-  Raises `ExBurn.Error` unless the left has as many columns as the right has rows.
+  Raises `ExBurn.Error` unless the left has as many columns as the right has rows and the axes before
+  them broadcast.
 
       iex> {:ok, left} = ExBurn.BurnBridge.from_nx(Nx.tensor([[1, 2], [3, 4]]))
       iex> {:ok, right} = ExBurn.BurnBridge.from_nx(Nx.tensor([[5], [6]]))
@@ -481,8 +482,7 @@ defmodule ExBurn.BurnBridge do
         mul(left, right)
 
       Enum.at(left.shape, -1) != Enum.at(right.shape, max(right_rank - 2, 0)) ->
-        given = "#{describe(left)} and #{describe(right)}"
-        refuse(:matmul, given, "as many columns on the left as rows on the right")
+        refuse_pair(:matmul, left, right, "as many columns on the left as rows on the right")
 
       right_rank <= 2 ->
         dot(left, [left_rank - 1], [], right, [0], [])
@@ -491,11 +491,7 @@ defmodule ExBurn.BurnBridge do
         dot(left, [0], [], right, [right_rank - 2], [])
 
       not Enum.all?(zip_shapes(left, right, &(&1 == &2 or 1 in [&1, &2]))) ->
-        refuse(
-          :matmul,
-          "#{describe(left)} and #{describe(right)}",
-          "axes that broadcast before the last two"
-        )
+        refuse_pair(:matmul, left, right, "axes that broadcast before the last two")
 
       true ->
         matmul_batched(left, right)
@@ -785,11 +781,8 @@ defmodule ExBurn.BurnBridge do
     check_shape(op, shape)
 
     unless type in Type.names() do
-      refuse(
-        op,
-        "type #{inspect(type)}",
-        "one of #{Enum.map_join(Type.names(), ", ", &inspect/1)}"
-      )
+      expected = "one of #{Enum.map_join(Type.names(), ", ", &inspect/1)}"
+      refuse(op, "type #{inspect(type)}", expected)
     end
   end
 
@@ -808,8 +801,12 @@ defmodule ExBurn.BurnBridge do
 
   defp check_same_shape(op, left, right) do
     unless left.shape == right.shape do
-      refuse(op, "#{describe(left)} and #{describe(right)}", "two tensors of one shape")
+      refuse_pair(op, left, right, "two tensors of one shape")
     end
+  end
+
+  defp refuse_pair(op, left, right, expected) do
+    refuse(op, "#{describe(left)} and #{describe(right)}", expected)
   end
 
   defp describe(tensor), do: "#{tensor.type} #{show(tensor.shape)}"
