@@ -2,4 +2,5 @@
 Application.put_env(:ex_burn, :add_backend_on_inspect, false)
 Nx.global_default_backend(ExBurn.Backend)
 
-ExUnit.start()
+# Those of `:timing` fail on a machine that has other work: `mix test --only timing`.
+ExUnit.start(exclude: [:timing])
