@@ -41,8 +41,8 @@ impl Program {
                 let outputs: Result<_> = tensors(outputs);
                 Differentiated { outputs: outputs?, gradients: tensors(gradients)? }
             }
-            Operands::Device(values, device, dispatch) => {
-                let (outputs, gradients) = self.differentiate(values, by, dispatch)?;
+            Operands::Device(values, device, accelerator) => {
+                let (outputs, gradients) = self.differentiate(values, by, accelerator)?;
                 let tensors = |values: Vec<_>| {
                     values.into_iter().map(|value| Tensor::on_device(value, device)).collect()
                 };

@@ -2,10 +2,18 @@
 
 use crate::{Error, Result};
 use burn_backend::Backend;
-use burn_dispatch::{Dispatch, DispatchDevice};
+use burn_backend::tensor::Device as DeviceOf;
 use serde::Deserialize;
 use std::fmt;
 use std::sync::OnceLock;
+
+/// The backend of all devices but the CPU.
+#[cfg(any(feature = "cuda", feature = "vulkan", feature = "metal"))]
+pub(crate) type Accelerator = burn_dispatch::Dispatch;
+
+/// The backend of all devices but the CPU. This build has none of them, and makes no tensor of it.
+#[cfg(not(any(feature = "cuda", feature = "vulkan", feature = "metal")))]
+pub(crate) type Accelerator = burn_flex::Flex;
 
 /// A kind of device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
@@ -53,14 +61,14 @@ impl Device {
     }
 
     /// Burn's name for the device; none for the CPU and for what this build leaves out.
-    pub(crate) fn dispatch(self) -> Option<DispatchDevice> {
+    pub(crate) fn accelerator(self) -> Option<DeviceOf<Accelerator>> {
         match self {
             #[cfg(feature = "cuda")]
-            Device::Cuda => Some(DispatchDevice::Cuda(Default::default())),
+            Device::Cuda => Some(burn_dispatch::DispatchDevice::Cuda(Default::default())),
             #[cfg(feature = "vulkan")]
-            Device::Vulkan => Some(DispatchDevice::Vulkan(Default::default())),
+            Device::Vulkan => Some(burn_dispatch::DispatchDevice::Vulkan(Default::default())),
             #[cfg(feature = "metal")]
-            Device::Metal => Some(DispatchDevice::Metal(Default::default())),
+            Device::Metal => Some(burn_dispatch::DispatchDevice::Metal(Default::default())),
             _ => None,
         }
     }
@@ -76,8 +84,8 @@ impl Device {
                 return false;
             }
         }
-        self.dispatch().is_some_and(|device| {
-            std::panic::catch_unwind(|| Dispatch::sync(&device).is_ok()).unwrap_or(false)
+        self.accelerator().is_some_and(|device| {
+            std::panic::catch_unwind(|| Accelerator::sync(&device).is_ok()).unwrap_or(false)
         })
     }
 }

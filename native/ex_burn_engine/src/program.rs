@@ -139,8 +139,8 @@ impl Program {
             Operands::Host(values) => {
                 self.execute(&OnHost, values)?.into_iter().map(Tensor::from).collect()
             }
-            Operands::Device(values, device, dispatch) => {
-                let outputs = self.execute(&OnDevice { device: dispatch }, values)?;
+            Operands::Device(values, device, accelerator) => {
+                let outputs = self.execute(&OnDevice { device: accelerator }, values)?;
                 outputs.into_iter().map(|value| Tensor::on_device(value, device)).collect()
             }
         })

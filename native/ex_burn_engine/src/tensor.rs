@@ -1,8 +1,9 @@
 //! A tensor on a device chosen at run time.
 
+use crate::device::Accelerator;
 use crate::execute::{Executor, OnDevice, OnHost};
 use crate::{DType, Device, HostTensor, Op, Operation, Result, Spec, Value, ensure};
-use burn_dispatch::{Dispatch, DispatchDevice};
+use burn_backend::tensor::Device as DeviceOf;
 
 /// A tensor of any type and rank on any device.
 ///
@@ -19,7 +20,7 @@ enum Storage {
     /// In main memory.
     Host(HostTensor),
     /// On one of Burn's devices.
-    Device(Value<Dispatch>),
+    Device(Value<Accelerator>),
 }
 
 impl Tensor {
@@ -57,10 +58,10 @@ impl Tensor {
         }
     }
 
-    /// The tensor as a value of Burn's on `dispatch`.
-    fn to_value(&self, dispatch: &DispatchDevice) -> Value<Dispatch> {
+    /// The tensor as a value of Burn's on `accelerator`.
+    fn to_value(&self, accelerator: &DeviceOf<Accelerator>) -> Value<Accelerator> {
         match &self.storage {
-            Storage::Host(tensor) => Value::from_host(tensor, dispatch),
+            Storage::Host(tensor) => Value::from_host(tensor, accelerator),
             Storage::Device(value) => value.clone(),
         }
     }
@@ -72,8 +73,8 @@ impl Tensor {
             return Ok(self.clone());
         }
         let host = self.to_host()?;
-        Ok(match device.dispatch() {
-            Some(dispatch) => Tensor::on_device(Value::from_host(&host, &dispatch), device),
+        Ok(match device.accelerator() {
+            Some(accelerator) => Tensor::on_device(Value::from_host(&host, &accelerator), device),
             None => Tensor::from(host),
         })
     }
@@ -84,14 +85,14 @@ impl Tensor {
         let out = op.infer(&specs, dtype)?;
         Ok(match Operands::of(op.name(), operands, device)? {
             Operands::Host(values) => Tensor::from(OnHost.execute(op, values, &out)?),
-            Operands::Device(values, device, dispatch) => {
-                let executor = OnDevice { device: dispatch };
+            Operands::Device(values, device, accelerator) => {
+                let executor = OnDevice { device: accelerator };
                 Tensor::on_device(executor.execute(op, values, &out)?, device)
             }
         })
     }
 
-    pub(crate) fn on_device(value: Value<Dispatch>, device: Device) -> Self {
+    pub(crate) fn on_device(value: Value<Accelerator>, device: Device) -> Self {
         Self { device, storage: Storage::Device(value) }
     }
 }
@@ -105,7 +106,7 @@ impl From<HostTensor> for Tensor {
 /// Tensors of one device, in the form its executor takes.
 pub(crate) enum Operands {
     Host(Vec<HostTensor>),
-    Device(Vec<Value<Dispatch>>, Device, DispatchDevice),
+    Device(Vec<Value<Accelerator>>, Device, DeviceOf<Accelerator>),
 }
 
 impl Operands {
@@ -120,10 +121,10 @@ impl Operands {
                 "tensors on one device"
             );
         }
-        Ok(match device.check(op)?.dispatch() {
-            Some(dispatch) => {
-                let values = tensors.iter().map(|tensor| tensor.to_value(&dispatch)).collect();
-                Operands::Device(values, device, dispatch)
+        Ok(match device.check(op)?.accelerator() {
+            Some(accelerator) => {
+                let values = tensors.iter().map(|tensor| tensor.to_value(&accelerator)).collect();
+                Operands::Device(values, device, accelerator)
             }
             None => Operands::Host(tensors.iter().map(Tensor::to_host).collect::<Result<_>>()?),
         })

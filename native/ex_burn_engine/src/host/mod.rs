@@ -170,6 +170,16 @@ impl HostTensor {
         }))
     }
 
+    /// A `u8` that is zero where the element is; the tensor itself where it has that type.
+    pub fn truth(&self) -> Self {
+        if self.dtype == DType::U8 {
+            return self.clone();
+        }
+        with_element!(self.dtype, T => {
+            Self::from_vec(elementwise::map(self, |x: T| u8::from(x.truthy())), self.shape())
+        })
+    }
+
     /// The same elements seen through another view of the storage.
     pub fn view(&self, shape: Shape, strides: Vec<isize>, offset: usize) -> Self {
         let layout = Layout::new(shape.into(), strides, offset);

@@ -14,6 +14,16 @@ pub fn for_each_part<T: Send>(
     cost: usize,
     body: impl Fn(usize, &mut [T]) + Sync,
 ) {
+    split(output, grain, cost, &body);
+}
+
+/// Compiled once for every type of element; for every body, it would be most of the library.
+fn split<T: Send>(
+    output: &mut [T],
+    grain: usize,
+    cost: usize,
+    body: &(dyn Fn(usize, &mut [T]) + Sync),
+) {
     let work = output.len().saturating_mul(cost);
     if work < THRESHOLD {
         return body(0, output);

@@ -91,7 +91,7 @@ macro_rules! binary {
                         HostTensor::from_vec(zip(shape, &left, &right, test), shape)
                     }),)*
                     $(Binary::$logical => {
-                        let (left, right) = (truth(left), truth(right));
+                        let (left, right) = (left.truth(), right.truth());
                         let test = |a: u8, b: u8| u8::from($logical_host(a != 0, b != 0));
                         HostTensor::from_vec(zip(shape, &left, &right, test), shape)
                     })*
@@ -179,14 +179,6 @@ binary! {
         LogicalOr "logical_or" |a, b| a || b, B::bool_or;
         LogicalXor "logical_xor" |a: bool, b: bool| a != b, B::bool_xor;
     }
-}
-
-/// 1 where the element counts as true, 0 elsewhere.
-fn truth(tensor: &HostTensor) -> HostTensor {
-    with_element!(tensor.dtype(), T => {
-        let truth = crate::host::elementwise::map(tensor, |x: T| u8::from(x.truthy()));
-        HostTensor::from_vec(truth, tensor.shape())
-    })
 }
 
 /// Remainder with the sign of the dividend, where Burn's has the divisor's.

@@ -51,10 +51,10 @@ impl Operation for Choose {
         let (second, third) = (second.cast(out.dtype), third.cast(out.dtype));
         let shape = &out.shape;
         Ok(with_element!(out.dtype, T => HostTensor::from_vec(match self {
-            Choose::Select => with_element!(first.dtype(), Test => {
-                let select = |test: Test, yes: T, no: T| if test.truthy() { yes } else { no };
-                zip3(shape, [first, &second, &third], select)
-            }),
+            Choose::Select => {
+                let select = |test: u8, yes: T, no: T| if test != 0 { yes } else { no };
+                zip3(shape, [&first.truth(), &second, &third], select)
+            }
             Choose::Clip => {
                 let first = first.cast(out.dtype);
                 let clip = |value: T, low, high| Element::min(Element::max(value, low), high);
