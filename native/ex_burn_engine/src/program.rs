@@ -19,6 +19,23 @@ pub struct Graph {
     pub outputs: Vec<usize>,
 }
 
+impl Graph {
+    /// A graph of inputs alone, to which [`Graph::push`] adds.
+    pub fn new(inputs: Vec<Spec>) -> Self {
+        Self { inputs, instructions: Vec::new(), outputs: Vec::new() }
+    }
+
+    /// Adds an instruction, and returns the number of its result.
+    pub fn push(&mut self, op: impl Into<Op>, operands: &[usize], dtype: DType) -> usize {
+        self.instructions.push(Instruction {
+            op: op.into(),
+            operands: operands.to_vec(),
+            dtype,
+        });
+        self.inputs.len() + self.instructions.len() - 1
+    }
+}
+
 /// One operation of a [`Graph`].
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Instruction {

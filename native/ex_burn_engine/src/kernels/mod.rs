@@ -24,7 +24,7 @@ pub use binary::Binary;
 pub use choose::Choose;
 pub use conv::Conv;
 pub use convert::Convert;
-pub use create::{Constant, Eye, Iota};
+pub use create::{Constant, Eye, Iota, Number};
 pub use cumulative::Cumulative;
 pub use dot::Dot;
 pub use gather::{Gather, Take, TakeAlongAxis};
