@@ -10,7 +10,7 @@ cases =
   for kind <- [:sum, :product, :max, :min] do
     every_type =
       for type <- types() do
-        tensor = sample({2, 4}, type)
+        tensor = sample({2, 3}, type)
         [cumulative.(kind, tensor, 1, false), cumulative.(kind, tensor, 0, true)]
       end
 
