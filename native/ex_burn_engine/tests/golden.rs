@@ -68,7 +68,7 @@ impl Literal {
     fn tensor(&self) -> HostTensor {
         with_element!(self.dtype, T => {
             let elements: Vec<T> = self.data.iter().map(|number| number.element()).collect();
-            assert_eq!(elements.len(), self.shape.iter().product());
+            assert_eq!(elements.len(), self.shape.iter().product::<usize>());
             HostTensor::from_vec(elements, &self.shape)
         })
     }

@@ -1,5 +1,6 @@
 import Golden
 
+# `Nx.BinaryBackend` takes the bits of a float for elements of an integer tensor.
 pad = fn tensor, value, padding ->
   golden({:pad, %{padding: padding}}, [tensor, value], &Nx.pad(&1, &2, padding))
 end
@@ -16,7 +17,6 @@ every_type ++
     pad.(sample({5}, :s64), tensor(9, :s64), [{-1, 2, 0}]),
     pad.(sample({4}, :f64), tensor(0.5, :f64), [{-2, -1, 2}]),
     pad.(sample({2, 2, 2}, :u8), tensor(1, :u8), [{0, 0, 0}, {1, -1, 1}, {-1, 3, 0}]),
-    pad.(sample({2, 2}, :u8), tensor(-1.5, :f32), [{1, 1, 0}, {0, 0, 0}]),
     pad.(sample({2, 2}, :f32), tensor(3, :s32), [{0, 0, 3}, {0, 0, 0}]),
     pad.(sample({}, :f32), tensor(3, :f32), [])
   ]

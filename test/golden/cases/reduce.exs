@@ -21,11 +21,15 @@ reductions =
       [
         reduce.(kind, sample({3, 2, 2}, :f16), [0, 1, 2], false),
         reduce.(kind, sample({3, 2, 2}, :s8), [0, 1, 2], false),
-        reduce.(kind, sample({}, :f32), [], false),
-        reduce.(kind, sample({2, 3}, :f64), [], false),
         reduce.(kind, sample({2, 1, 3, 2}, :s32), [0, 2], false),
         reduce.(kind, sample({2, 1, 3, 2}, :f32), [3, 1], true)
       ]
+  end
+
+# Over no axes; `Nx.BinaryBackend` then answers all and any with the elements themselves.
+no_axes =
+  for kind <- [:sum, :product, :reduce_max, :reduce_min] do
+    [reduce.(kind, sample({}, :f32), [], false), reduce.(kind, sample({2, 3}, :f64), [], false)]
   end
 
 # Sums wider than what is summed, and the order of a NaN in it.
@@ -63,4 +67,4 @@ positions =
       ]
   end
 
-Enum.concat(reductions) ++ notable ++ Enum.concat(positions)
+Enum.concat(reductions) ++ Enum.concat(no_axes) ++ notable ++ Enum.concat(positions)

@@ -49,7 +49,8 @@ fn run() -> Result<f64, Failure> {
     let examples = data::load()?;
     let mut examples: Vec<&Example> = examples.iter().collect();
     random.shuffle(&mut examples);
-    let (train, test) = examples.split_at_mut(examples.len() * 8 / 10);
+    let count = examples.len() * 8 / 10;
+    let (train, test) = examples.split_at_mut(count);
 
     let start = Instant::now();
     let mut parameters = network::initial(&mut random, device)?;
