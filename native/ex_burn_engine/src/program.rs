@@ -19,6 +19,20 @@ pub struct Graph {
     pub outputs: Vec<usize>,
 }
 
+impl Graph {
+    /// A graph of inputs alone, to which [`Graph::push`] adds.
+    pub fn new(inputs: Vec<Spec>) -> Self {
+        Self { inputs, instructions: Vec::new(), outputs: Vec::new() }
+    }
+
+    /// Adds an operation, and returns the number of its result.
+    pub fn push(&mut self, op: impl Into<Op>, operands: &[usize], dtype: DType) -> usize {
+        let before: usize = self.instructions.iter().map(Instruction::results).sum();
+        self.instructions.push(Instruction::apply(op, operands, dtype));
+        self.inputs.len() + before
+    }
+}
+
 /// One step of a [`Graph`].
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -68,6 +82,15 @@ impl Instruction {
     /// The instruction that applies `op`.
     pub fn apply(op: impl Into<Op>, operands: &[usize], dtype: DType) -> Self {
         Instruction::Apply(Apply { op: op.into(), operands: operands.to_vec(), dtype })
+    }
+
+    /// The number of values the instruction adds.
+    pub fn results(&self) -> usize {
+        match self {
+            Instruction::Apply(_) => 1,
+            Instruction::Cond(cond) => cond.branches[0].outputs.len(),
+            Instruction::While(repeat) => repeat.operands.len(),
+        }
     }
 }
 

@@ -177,7 +177,7 @@ pub struct ArgReduce {
     pub kind: ArgReduceKind,
     /// The axis, or all of the tensor in row-major order.
     pub axis: Option<usize>,
-    /// Whether reduced axes stay, with a size of 1.
+    /// Whether that axis stays, with a size of 1. The position in all of the tensor is a scalar.
     pub keep_axis: bool,
     /// Which of several equal extremes.
     pub tie_break: TieBreak,
@@ -202,7 +202,8 @@ impl Operation for ArgReduce {
         ensure!(dtype.is_integer(), self.name(), dtype, "an integer result");
         let axes = self.axes(operand.rank());
         shape::check_axes(self.name(), &axes, operand.rank())?;
-        Ok(Spec::new(dtype, reduced(&operand.shape, &axes, self.keep_axis)))
+        let keep = self.keep_axis && self.axis.is_some();
+        Ok(Spec::new(dtype, reduced(&operand.shape, &axes, keep)))
     }
 
     fn host(&self, operands: &[HostTensor], out: &Spec) -> Result<HostTensor> {
@@ -817,7 +818,9 @@ mod tests {
         assert!(infer(arg(kind, None, TieBreak::Low).into(), DType::F32).is_err());
         let mut keep = arg(kind, None, TieBreak::Low);
         keep.keep_axis = true;
-        assert_eq!(infer(keep.into(), DType::S32), Ok(vec![1, 1]));
+        assert_eq!(infer(keep.clone().into(), DType::S32), Ok(vec![]));
+        keep.axis = Some(1);
+        assert_eq!(infer(keep.into(), DType::S32), Ok(vec![2, 1]));
         assert!(reduce(ReduceKind::Sum, &[]).infer(&[], DType::F32).is_err());
     }
 }
