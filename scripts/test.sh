@@ -3,12 +3,16 @@
 # is built once for the tests and for the NIF.
 source "$(dirname "$0")/common.sh"
 
+# The release tool apart: with it in the same build, Burn would be built again with its features.
+burn_packages=(-p ex_burn_engine -p ex_burn_nif)
+
 if cargo nextest --version >/dev/null 2>&1; then
-  run cargo nextest run --workspace --release
+  run cargo nextest run --release "${burn_packages[@]}"
+  run cargo nextest run --release -p ex_burn_dist
 else
-  run cargo test --workspace --release --lib --bins --tests --examples
+  run cargo test --release "${burn_packages[@]}" --lib --tests --examples
+  run cargo test --release -p ex_burn_dist
 fi
-run cargo test --workspace --release --doc
 
 EXBURN_NIF_PATH="$(cargo_target)/release/$(native_library)"
 export EXBURN_NIF_PATH

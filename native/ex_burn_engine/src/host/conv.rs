@@ -154,6 +154,7 @@ impl Convolution<'_> {
         shape::size(&self.kernel.shape()[1..])
     }
 
+    #[inline(never)]
     fn typed<T: Element>(&self) -> HostTensor {
         let rank = self.input.rank();
         if self.input.strides()[rank - 1] != 1 && self.input.shape()[rank - 1] != 1 {
@@ -261,6 +262,7 @@ impl Convolution<'_> {
 
     /// The products of a group's kernels with the windows of a tile of one input, row-major:
     /// `[features, positions]` or, with the features last, `[positions, features]`.
+    #[inline(never)]
     fn product<T: Element>(
         &self,
         base: isize,

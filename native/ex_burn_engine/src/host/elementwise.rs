@@ -1,4 +1,7 @@
 //! Functions applied element by element, over views of any strides, in one pass.
+//!
+//! Nothing generic over types is inlined into the kernels that choose among the types: with all of
+//! them in one function, the compiler takes minutes.
 
 use super::{HostTensor, parallel};
 use crate::Element;
@@ -124,6 +127,7 @@ impl<T: Element> Lane<'_, T> {
 }
 
 /// `function` of every element, row-major.
+#[inline(never)]
 pub fn map<A: Element, O: Element>(a: &HostTensor, function: impl Fn(A) -> O + Sync) -> Vec<O> {
     let walk = Walk::new(a.shape(), [a]);
     let source = a.storage::<A>();
@@ -143,6 +147,7 @@ pub fn map<A: Element, O: Element>(a: &HostTensor, function: impl Fn(A) -> O + S
 }
 
 /// `function` of every pair of elements of two tensors broadcast to `shape`, row-major.
+#[inline(never)]
 pub fn zip<A: Element, B: Element, O: Element>(
     shape: &[usize],
     a: &HostTensor,
@@ -182,6 +187,7 @@ pub fn zip<A: Element, B: Element, O: Element>(
 }
 
 /// `function` of every triple of elements of three tensors broadcast to `shape`, row-major.
+#[inline(never)]
 pub fn zip3<A: Element, B: Element, C: Element, O: Element>(
     shape: &[usize],
     [a, b, c]: [&HostTensor; 3],

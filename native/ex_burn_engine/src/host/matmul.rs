@@ -37,6 +37,7 @@ fn float_matmul(left: HostTensor, right: HostTensor) -> HostTensor {
     HostTensor { flex, dtype }.reshape(&shape)
 }
 
+#[inline(never)]
 fn integer_matmul<T: Integer>(left: &HostTensor, right: &HostTensor) -> HostTensor {
     let [batch, m, k] = [0, 1, 2].map(|axis| left.shape()[axis]);
     let n = right.shape()[2];

@@ -140,6 +140,7 @@ impl HostTensor {
     }
 
     /// The elements in row-major order, copied only where the view is not contiguous.
+    #[inline(never)]
     pub fn elements<T: Element>(&self) -> Cow<'_, [T]> {
         match self.flex.layout().contiguous_offsets() {
             Some((start, end)) => Cow::Borrowed(&self.storage()[start..end]),

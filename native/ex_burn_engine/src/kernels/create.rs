@@ -126,6 +126,7 @@ impl Operation for Iota {
     }
 }
 
+#[inline(never)]
 fn count<T: Element>(length: usize) -> Vec<T> {
     let mut output = vec![T::ZERO; length];
     parallel::for_each_part(&mut output, 1, 1, |start, part| {

@@ -93,6 +93,7 @@ const COLUMNS: usize = 64;
 
 impl Cumulative {
     /// The running `finish`ed states along the axis, row-major.
+    #[inline(never)]
     fn scan<T: Element, S: Copy + Send + Sync>(
         &self,
         operand: &HostTensor,

@@ -177,6 +177,7 @@ impl Operation for Indexed {
 
 impl Indexed {
     /// Applies sorted `writes` to the rows of `elements`.
+    #[inline(never)]
     fn write<T: Element>(
         &self,
         elements: &mut [T],

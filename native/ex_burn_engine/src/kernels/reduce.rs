@@ -278,6 +278,7 @@ fn reduced(shape: &[usize], axes: &[usize], keep: bool) -> Shape {
 }
 
 /// The position of every extreme; `beats` compares two elements, neither NaN.
+#[inline(never)]
 fn extreme_positions<T: Element>(
     operand: &HostTensor,
     axes: &[usize],
@@ -316,6 +317,7 @@ const LANES: usize = 16;
 /// axes. Neither the order of the elements nor how often `identity` is merged
 /// may change the result, but for the rounding of floats; how a reduction is
 /// split depends on its sizes alone, so equal operands give equal results.
+#[inline(never)]
 fn fold<T: Element, S: Copy + Send + Sync>(
     operand: &HostTensor,
     axes: &[usize],

@@ -116,6 +116,7 @@ fn axis_last(operand: &HostTensor, axis: usize) -> (HostTensor, Shape) {
 }
 
 /// The sorted positions within every row of `length` elements.
+#[inline(never)]
 fn positions<T: Element>(
     elements: &[T],
     length: usize,

@@ -188,6 +188,7 @@ fn shrinking_first(axes: &[Axis]) -> Vec<usize> {
 }
 
 /// The combined elements of every window, row-major.
+#[inline(never)]
 fn slide<T: Element>(
     operand: &HostTensor,
     axes: &[Axis],
@@ -209,6 +210,7 @@ fn slide<T: Element>(
 const BLOCK: usize = 1 << 11;
 
 /// The windows along one axis of `input`, over whose every position lie `inner` elements.
+#[inline(never)]
 fn slide_axis<T: Element>(
     input: &[T],
     size: usize,
@@ -358,6 +360,7 @@ impl Operation for WindowScatter {
 const PADDING: usize = usize::MAX;
 
 /// Where in the tensor every window has its extreme. `wins` compares an element with the best before.
+#[inline(never)]
 fn targets<T: Element>(
     tensor: &HostTensor,
     axes: &[Axis],
@@ -403,6 +406,7 @@ fn targets<T: Element>(
 }
 
 /// Every element of `source` added to its target, over a tensor of `initial`.
+#[inline(never)]
 fn scatter<T: Element>(
     targets: &[usize],
     source: &HostTensor,
