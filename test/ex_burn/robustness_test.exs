@@ -47,6 +47,13 @@ defmodule ExBurn.RobustnessTest do
       end
     end
 
+    test "the first of several is the largest and the smallest, or the last if that is asked for" do
+      tensor = Nx.tensor([1.0, :nan, 3.0, :nan])
+      assert Nx.to_number(Nx.argmax(tensor)) == 1
+      assert Nx.to_number(Nx.argmin(tensor)) == 1
+      assert Nx.to_number(Nx.argmax(tensor, tie_break: :high)) == 3
+    end
+
     test "is sorted as the largest number" do
       tensor = Nx.tensor([3.0, :nan, 1.0, :neg_infinity, :infinity, :nan, 2.0])
       ascending = [:neg_infinity, 1.0, 2.0, 3.0, :infinity, :nan, :nan]

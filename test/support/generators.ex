@@ -22,6 +22,9 @@ defmodule ExBurn.Generators do
   def float_type, do: member_of(@floats)
   def type, do: member_of(@integers ++ @floats)
 
+  @doc "A type of as many bits."
+  def type(bits), do: member_of(for {_, ^bits} = type <- @integers ++ @floats, do: type)
+
   @doc "A shape of one of the given ranks."
   def shape(ranks \\ 0..4) do
     gen all rank <- integer(ranks), sizes <- list_of(size(rank), length: rank) do

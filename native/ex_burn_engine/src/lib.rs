@@ -14,6 +14,7 @@ pub mod dtype;
 pub mod element;
 pub mod error;
 pub mod execute;
+pub mod guard;
 pub mod host;
 pub mod kernels;
 pub mod op;
@@ -24,6 +25,7 @@ pub mod tensor;
 #[cfg(test)]
 mod testing;
 pub mod value;
+pub mod worker;
 
 pub use device::Device;
 pub use dtype::{Class, DType};

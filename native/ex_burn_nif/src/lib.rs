@@ -8,11 +8,10 @@ mod nifs;
 mod reply;
 mod resource;
 mod term;
-mod worker;
 
 rustler::init!("Elixir.ExBurn.Nif", load = load);
 
 fn load(_env: rustler::Env, _info: rustler::Term) -> bool {
-    worker::start();
+    ex_burn_engine::worker::start();
     true
 }

@@ -4,12 +4,12 @@
 //! anything that could take longer than a millisecond, and one of the same arguments for a
 //! dirty scheduler.
 
+use crate::memory;
 use crate::reply::reply;
 use crate::resource::{self, ProgramResource, TensorResource};
 use crate::term::decode;
-use crate::{memory, worker};
 use ex_burn_engine::{
-    DType, Device, Error, Graph, Op, Operation, Program, Result, Shape, Spec, Tensor,
+    DType, Device, Error, Graph, Op, Operation, Program, Result, Shape, Spec, Tensor, worker,
 };
 use rustler::{Atom, Binary, Encoder, Env, NewBinary, ResourceArc, Term};
 

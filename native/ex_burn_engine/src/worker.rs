@@ -3,7 +3,7 @@
 //! The BEAM's own have small stacks and come and go between calls. Work on the CPU goes to the
 //! engine's pool; each other device has one thread, since its driver keeps state per thread.
 
-use ex_burn_engine::Device;
+use crate::Device;
 use std::any::Any;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
