@@ -756,9 +756,11 @@ defmodule ExBurn.BackendTest do
 
   ## Random numbers
 
+  # Nx takes -1 + 2⁻¹¹ for the lowest bf16 above -1: rounded to the nearest bf16, that is -1, of
+  # which `normal` makes -Inf.
   property "Nx.Random" do
     check all seed <- tensor({:s, 64}, {}, integer(0..0xFFFFFFFF)),
-              type <- float_type(),
+              type <- member_of([{:f, 16}, {:f, 32}, {:f, 64}]),
               integer <- member_of([{:s, 32}, {:u, 8}, {:u, 64}]),
               shape <- shape(0..3),
               max_runs: 10 do
