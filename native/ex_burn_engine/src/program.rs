@@ -359,7 +359,7 @@ pub(crate) mod tests {
 
         let program = Program::compile(sample()).unwrap();
         let scalar: Tensor = HostTensor::from_vec(vec![1_f32], &[]).into();
-        assert!(program.run(&[scalar.clone()], Device::Cpu).is_err());
+        assert!(program.run(std::slice::from_ref(&scalar), Device::Cpu).is_err());
         let error = program.run(&[scalar.clone(), scalar], Device::Cpu).unwrap_err();
         assert_eq!(error.to_string(), "program: given f32 {} as input 0, expected f64 {2}");
     }

@@ -105,8 +105,8 @@ fn check_by_differences(program: &Program, inputs: &[Vec<f64>], by: &[usize]) {
 fn close(what: &str, expected: &[f64], given: &[f64], tolerance: f64) {
     assert_eq!(expected.len(), given.len(), "{what}");
     for (at, (expected, given)) in expected.iter().zip(given).enumerate() {
-        let far = (expected - given).abs() > tolerance * expected.abs().max(1.0);
-        assert!(!far, "{what}: element {at} is {given}, expected {expected}");
+        let near = (expected - given).abs() <= tolerance * expected.abs().max(1.0);
+        assert!(near, "{what}: element {at} is {given}, expected {expected}");
     }
 }
 
