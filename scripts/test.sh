@@ -10,7 +10,7 @@ if cargo nextest --version >/dev/null 2>&1; then
   run cargo nextest run --release "${burn_packages[@]}"
   run cargo nextest run --release -p ex_burn_dist
 else
-  run cargo test --release "${burn_packages[@]}" --lib --tests --examples
+  run cargo test --release "${burn_packages[@]}"
   run cargo test --release -p ex_burn_dist
 fi
 
