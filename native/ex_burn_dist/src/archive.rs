@@ -83,6 +83,8 @@ fn unpack_at_most(name: &str, bytes: &[u8], largest: u64) -> Result<Vec<u8>> {
 mod tests {
     use std::io::Write;
 
+    use proptest::prelude::*;
+
     use super::*;
 
     const NAME: &str = "libex_burn_nif-v1-nif-2.15-a.so.tar.gz";
@@ -215,6 +217,47 @@ mod tests {
                     assert_eq!(read, library);
                 }
             }
+        }
+    }
+
+    /// Paths, kinds and contents that a tarball of ours could have, or one that
+    /// was made to harm.
+    fn entries() -> impl Strategy<Value = Vec<(String, u8, Vec<u8>)>> {
+        let path = prop_oneof![
+            3 => Just(inner().to_owned()),
+            1 => Just(format!("../{}", inner())),
+            1 => Just(format!("./{}", inner())),
+            1 => "[a-z./]{1,40}",
+        ];
+        let kind =
+            prop_oneof![3 => Just(b'0'), 1 => prop::sample::select(&b"\x001234567xgKLS"[..])];
+        let content = prop::collection::vec(any::<u8>(), 0..2000);
+        prop::collection::vec((path, kind, content), 0..4)
+    }
+
+    proptest! {
+        /// Whatever the entries are: the one library in it comes out, or nothing.
+        #[test]
+        fn hostile_entries_give_the_library_or_nothing(entries in entries()) {
+            let raw: Vec<_> = entries
+                .iter()
+                .map(|(path, kind, content)| {
+                    (path.as_str(), EntryType::new(*kind), content.as_slice())
+                })
+                .collect();
+            if let Ok(library) = unpack_at_most(NAME, &gzip(&tarball(&raw)), 1 << 20) {
+                let known = entries.iter().any(|(_, _, content)| *content == library);
+                prop_assert!(known, "what came out was never put in");
+                let files = entries.iter().filter(|(_, kind, _)| matches!(kind, b'0' | 0));
+                prop_assert_eq!(files.count(), 1);
+            }
+        }
+
+        /// Bytes that only begin like a tarball never panic and never fill the memory.
+        #[test]
+        fn hostile_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..4000)) {
+            prop_assert!(unpack_at_most(NAME, &gzip(&bytes), 1 << 20).is_err());
+            prop_assert!(unpack_at_most(NAME, &bytes, 1 << 20).is_err());
         }
     }
 }

@@ -1,10 +1,14 @@
-//! ExBurn's release tool: lists what is to be built, packs it, and keeps the
-//! checksum file that the Elixir loader trusts. It needs no Elixir.
+//! ExBurn's release tool: lists what is to be built, builds, packs and inspects
+//! it, and keeps the checksum file that the Elixir loader trusts. It needs no
+//! Elixir.
 
 #![deny(unsafe_code)]
 
 mod archive;
 mod checksums;
+mod compile;
+mod components;
+mod inspect;
 mod targets;
 mod verify;
 
@@ -16,10 +20,13 @@ use anyhow::{Context, Result, ensure};
 use clap::{Args, Parser, Subcommand};
 
 use checksums::Checksums;
+use compile::Compiler;
+use inspect::Library;
 use targets::{Build, Table};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const CHECKSUM_FILE: &str = "checksum-Elixir.ExBurn.Nif.exs";
+const LOCK_FILE: &str = "Cargo.lock";
 
 #[derive(Parser)]
 #[command(version, about)]
@@ -35,30 +42,70 @@ struct Cli {
 enum Command {
     /// Prints every build as JSON, ready for a GitHub Actions matrix.
     Matrix,
+    /// Compiles, packs and inspects a library, and prints its artifact's path.
+    Build(BuildArguments),
     /// Packs a built library into its artifact, and prints the artifact's path.
     Pack(Pack),
+    /// Tells what artifacts ask of a system; refuses those that ask too much.
+    Inspect(Paths),
     /// Writes the artifacts' checksums into the checksum file.
     Checksum(Checksum),
     /// Holds artifacts to the checksum file; any difference is an error.
     Verify(Verify),
+    /// Prints the crates that go into an artifact, as a CycloneDX bill of materials.
+    Sbom(Selection),
+    /// Prints the crates that go into an artifact, by licence.
+    Licences(Selection),
+}
+
+/// One artifact of the table.
+#[derive(Args)]
+struct Selection {
+    /// The target triple.
+    #[arg(long)]
+    target: String,
+    /// The variant; the target's base without this.
+    #[arg(long)]
+    variant: Option<String>,
+    /// The NIF version; the table's oldest without this.
+    #[arg(long)]
+    nif_version: Option<String>,
+}
+
+impl Selection {
+    fn build(&self, table: &Table) -> Result<Build> {
+        table.select(VERSION, &self.target, self.variant.as_deref(), self.nif_version.as_deref())
+    }
+}
+
+#[derive(Args)]
+struct BuildArguments {
+    #[command(flatten)]
+    selection: Selection,
+    /// What compiles.
+    #[arg(long, value_enum, default_value = "cargo")]
+    with: Compiler,
+    /// The folder that receives the artifact.
+    #[arg(long, default_value = "dist")]
+    output: PathBuf,
 }
 
 #[derive(Args)]
 struct Pack {
-    /// The target triple that the library was built for.
-    #[arg(long)]
-    target: String,
-    /// The variant that it was built as; the target's base without this.
-    #[arg(long)]
-    variant: Option<String>,
-    /// The NIF version that it was built for; the table's oldest without this.
-    #[arg(long)]
-    nif_version: Option<String>,
+    #[command(flatten)]
+    selection: Selection,
     /// The folder that receives the artifact.
     #[arg(long, default_value = "dist")]
     output: PathBuf,
     /// The library that cargo built.
     library: PathBuf,
+}
+
+#[derive(Args)]
+struct Paths {
+    /// Artifacts, or folders of them.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
 }
 
 #[derive(Args)]
@@ -69,9 +116,8 @@ struct Checksum {
     /// Accept other bytes for an artifact that the file already lists.
     #[arg(long)]
     replace: bool,
-    /// Artifacts, or folders of them.
-    #[arg(required = true)]
-    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    artifacts: Paths,
 }
 
 #[derive(Args)]
@@ -82,9 +128,8 @@ struct Verify {
     /// Demand all that the table of targets has.
     #[arg(long)]
     complete: bool,
-    /// Artifacts, or folders of them.
-    #[arg(required = true)]
-    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    artifacts: Paths,
 }
 
 fn main() -> ExitCode {
@@ -101,9 +146,13 @@ fn run(cli: Cli) -> Result<ExitCode> {
     let table = Table::read(&cli.targets)?;
     match cli.command {
         Command::Matrix => matrix(&table),
+        Command::Build(arguments) => build(&table, &arguments),
         Command::Pack(arguments) => pack(&table, &arguments),
+        Command::Inspect(arguments) => inspect(&table, &arguments),
         Command::Checksum(arguments) => checksum(&table, &arguments),
         Command::Verify(arguments) => verify(&table, &arguments),
+        Command::Sbom(arguments) => sbom(&table, &arguments),
+        Command::Licences(arguments) => licences(&table, &arguments),
     }
 }
 
@@ -113,21 +162,72 @@ fn matrix(table: &Table) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn build(table: &Table, arguments: &BuildArguments) -> Result<ExitCode> {
+    let build = arguments.selection.build(table)?;
+    let library = compile::compile(&build, &table.oldest, arguments.with)?;
+    let path = pack_library(&build, &library, &arguments.output)?;
+    report(inspect_artifact(table, &build, &path)?)
+}
+
 fn pack(table: &Table, arguments: &Pack) -> Result<ExitCode> {
-    let builds = table.select(VERSION, &arguments.target, arguments.variant.as_deref())?;
-    let build = match &arguments.nif_version {
-        None => &builds[0],
-        Some(wanted) => builds
-            .iter()
-            .find(|build| build.nif_version == *wanted)
-            .with_context(|| format!("the table has no NIF version {wanted}"))?,
-    };
-    let library = read(&arguments.library)?;
-    std::fs::create_dir_all(&arguments.output)
-        .with_context(|| format!("can't make the folder {}", arguments.output.display()))?;
-    let path = arguments.output.join(&build.artifact);
+    let build = arguments.selection.build(table)?;
+    pack_library(&build, &arguments.library, &arguments.output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn pack_library(build: &Build, library: &Path, folder: &Path) -> Result<PathBuf> {
+    let library = read(library)?;
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("can't make the folder {}", folder.display()))?;
+    let path = folder.join(&build.artifact);
     write(&path, &archive::pack(&build.artifact, &library)?)?;
     println!("{}", path.display());
+    Ok(path)
+}
+
+fn inspect(table: &Table, arguments: &Paths) -> Result<ExitCode> {
+    let builds = table.builds(VERSION);
+    let mut faults = Vec::new();
+    for path in artifact_files(&arguments.paths)? {
+        let name = file_name(&path);
+        let build = builds.iter().find(|build| build.artifact == name);
+        let build = build.with_context(|| no_such_artifact(&name))?;
+        println!("{}", path.display());
+        faults.extend(inspect_artifact(table, build, &path)?);
+    }
+    report(faults)
+}
+
+/// Prints what the artifact asks of a system, and returns what of that is too much.
+fn inspect_artifact(table: &Table, build: &Build, path: &Path) -> Result<Vec<String>> {
+    let name = &build.artifact;
+    let packed = read(path)?;
+    let bytes = archive::unpack(name, &packed).with_context(|| format!("in {name}"))?;
+    let library = Library::read(&bytes).with_context(|| format!("in {name}"))?;
+    println!("size    {} bytes, {} unpacked", packed.len(), bytes.len());
+    println!("{}", library.report(build.kind));
+    let faults = library.faults(build, &table.oldest);
+    Ok(faults.into_iter().map(|fault| format!("{name} {fault}")).collect())
+}
+
+fn report(faults: Vec<impl std::fmt::Display>) -> Result<ExitCode> {
+    for fault in &faults {
+        eprintln!("{fault}");
+    }
+    Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn sbom(table: &Table, selection: &Selection) -> Result<ExitCode> {
+    let build = selection.build(table)?;
+    let components = components::components(&build, Path::new(LOCK_FILE))?;
+    let sbom = components::sbom(&build, VERSION, &components);
+    println!("{}", serde_json::to_string_pretty(&sbom)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn licences(table: &Table, selection: &Selection) -> Result<ExitCode> {
+    let components = components::components(&selection.build(table)?, Path::new(LOCK_FILE))?;
+    print!("{}", components::licences(&components));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -137,8 +237,8 @@ fn checksum(table: &Table, arguments: &Checksum) -> Result<ExitCode> {
     for stale in checksums.retain(|name| expected.contains(name)) {
         eprintln!("dropped, since version {VERSION} has no such artifact: {stale}");
     }
-    for (name, bytes) in read_artifacts(&arguments.paths)? {
-        ensure!(expected.contains(&name), "version {VERSION} has no such artifact: {name}");
+    for (name, bytes) in read_artifacts(&arguments.artifacts.paths)? {
+        ensure!(expected.contains(&name), no_such_artifact(&name));
         checksums.add(&name, checksums::checksum(&bytes), arguments.replace)?;
     }
     write(&arguments.file, checksums.to_string().as_bytes())?;
@@ -153,20 +253,19 @@ fn checksum(table: &Table, arguments: &Checksum) -> Result<ExitCode> {
 
 fn verify(table: &Table, arguments: &Verify) -> Result<ExitCode> {
     let checksums = Checksums::read(&arguments.file)?;
-    let artifacts = read_artifacts(&arguments.paths)?;
+    let artifacts = read_artifacts(&arguments.artifacts.paths)?;
     let mut faults = verify::artifacts(&artifacts, &checksums);
     if arguments.complete {
         faults.extend(verify::table(&artifact_names(table), &checksums));
     }
-    for fault in &faults {
-        eprintln!("{fault}");
-    }
     if faults.is_empty() {
         println!("{} artifacts verified", artifacts.len());
-        Ok(ExitCode::SUCCESS)
-    } else {
-        Ok(ExitCode::FAILURE)
     }
+    report(faults)
+}
+
+fn no_such_artifact(name: &str) -> String {
+    format!("version {VERSION} has no such artifact: {name}")
 }
 
 fn artifact_names(table: &Table) -> BTreeSet<String> {
@@ -179,12 +278,10 @@ fn artifact_names(table: &Table) -> BTreeSet<String> {
 fn read_artifacts(paths: &[PathBuf]) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut artifacts = BTreeMap::new();
     for file in artifact_files(paths)? {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let bytes = read(&file)?;
-        let known = artifacts.insert(name.clone().into_owned(), bytes);
+        let name = file_name(&file);
+        let known = artifacts.insert(name.clone(), read(&file)?);
         ensure!(known.is_none(), "{name} is given twice");
     }
-    ensure!(!artifacts.is_empty(), "no artifact was given");
     Ok(artifacts)
 }
 
@@ -202,7 +299,13 @@ fn artifact_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
             }
         }
     }
+    ensure!(!files.is_empty(), "no artifact was given");
+    files.sort();
     Ok(files)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

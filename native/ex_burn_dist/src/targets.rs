@@ -1,22 +1,71 @@
 //! The table of targets, and the artifacts that follow from it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::Path;
+use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-const CRATE: &str = "ex_burn_nif";
+/// The crate that becomes the library.
+pub const CRATE: &str = "ex_burn_nif";
 
 /// What `native/targets.toml` says.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
     nif_versions: Vec<String>,
+    /// The oldest systems that an artifact loads on.
+    pub oldest: Oldest,
     /// The cargo features of each variant.
     variants: BTreeMap<String, Vec<String>>,
     #[serde(rename = "target")]
     targets: Vec<Target>,
+}
+
+/// The oldest versions of what an artifact needs from a system.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Oldest {
+    /// The C library of the `linux-gnu` targets.
+    pub glibc: Version,
+    /// macOS.
+    pub macos: Version,
+    /// iOS.
+    pub ios: Version,
+}
+
+/// Major and minor version.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd)]
+#[serde(try_from = "String")]
+pub struct Version(pub u32, pub u32);
+
+impl FromStr for Version {
+    type Err = anyhow::Error;
+
+    /// Whatever follows the minor version is left out; a missing one is 0.
+    fn from_str(text: &str) -> Result<Self> {
+        let mut numbers = text.split('.').map(str::parse);
+        match (numbers.next(), numbers.next().unwrap_or(Ok(0))) {
+            (Some(Ok(major)), Ok(minor)) => Ok(Self(major, minor)),
+            _ => bail!("{text:?} is not a version such as \"2.31\""),
+        }
+    }
+}
+
+impl TryFrom<String> for Version {
+    type Error = anyhow::Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}", self.0, self.1)
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -37,6 +86,16 @@ pub enum Kind {
     Cdylib,
     /// Linked into an app.
     Staticlib,
+}
+
+impl Kind {
+    /// Cargo's name for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cdylib => "cdylib",
+            Self::Staticlib => "staticlib",
+        }
+    }
 }
 
 /// One build of the CI matrix, which gives one artifact.
@@ -70,7 +129,8 @@ impl Table {
         Self::parse(&text).with_context(|| format!("in {}", path.display()))
     }
 
-    fn parse(text: &str) -> Result<Self> {
+    /// Checks the table in `text`.
+    pub fn parse(text: &str) -> Result<Self> {
         let table: Self = toml::from_str(text)?;
         ensure!(!table.nif_versions.is_empty(), "nif_versions is empty");
         let mut seen = BTreeSet::new();
@@ -100,8 +160,14 @@ impl Table {
         builds
     }
 
-    /// The builds of one target; of one variant where that is given.
-    pub fn select(&self, version: &str, triple: &str, variant: Option<&str>) -> Result<Vec<Build>> {
+    /// The build of a target: of its base and for the oldest NIF version, unless others are given.
+    pub fn select(
+        &self,
+        version: &str,
+        triple: &str,
+        variant: Option<&str>,
+        nif_version: Option<&str>,
+    ) -> Result<Build> {
         let Some(target) = self.targets.iter().find(|target| target.triple == triple) else {
             let known: Vec<_> = self.targets.iter().map(|t| t.triple.as_str()).collect();
             bail!("target {triple} is none of {}", known.join(", "));
@@ -112,11 +178,13 @@ impl Table {
             "target {triple} has no variant {variant}, only {}",
             target.variants.join(", ")
         );
-        Ok(self
-            .builds(version)
-            .into_iter()
-            .filter(|build| build.target == triple && build.variant == variant)
-            .collect())
+        let nif_version = nif_version.unwrap_or(&self.nif_versions[0]);
+        ensure!(
+            self.nif_versions.iter().any(|known| known == nif_version),
+            "NIF version {nif_version} is none of {}",
+            self.nif_versions.join(", ")
+        );
+        Ok(self.build(target, nif_version, variant, version))
     }
 
     fn build(&self, target: &Target, nif_version: &str, variant: &str, version: &str) -> Build {
@@ -193,8 +261,9 @@ mod tests {
 
     #[test]
     fn an_unknown_target_or_variant_is_named() {
-        let error =
-            |target, variant| shipped().select("0.7.0", target, variant).unwrap_err().to_string();
+        let error = |target, variant| {
+            shipped().select("0.7.0", target, variant, None).unwrap_err().to_string()
+        };
         assert!(error("riscv64gc-unknown-linux-gnu", None).contains("riscv64gc"));
         assert!(error("x86_64-unknown-linux-musl", Some("cuda")).contains("only cpu"));
     }
@@ -207,12 +276,25 @@ mod tests {
                  variants = [{variants}]\nkind = \"cdylib\"\n"
             )
         };
-        let head = "nif_versions = [\"2.15\"]\n[variants]\ncpu = []\n";
+        let head = "nif_versions = [\"2.15\"]\n\
+                    [oldest]\nglibc = \"2.31\"\nmacos = \"12.0\"\nios = \"15.0\"\n\
+                    [variants]\ncpu = []\n";
         let error = |body: String| Table::parse(&format!("{head}{body}")).unwrap_err().to_string();
         assert!(error(target("a", "\"gpu\"")).contains("unknown variant gpu"));
         assert!(error(target("a", "")).contains("no variant"));
         assert!(error(target("a", "\"cpu\"") + &target("a", "\"cpu\"")).contains("twice"));
         assert!(error("[[target]]\ntripel = \"a\"\n".to_owned()).contains("tripel"));
+    }
+
+    #[test]
+    fn versions_compare_by_number() {
+        let version = |text: &str| text.parse::<Version>().unwrap();
+        assert!(version("2.4") < version("2.31"));
+        assert!(version("2.2.5") < version("2.3"));
+        assert_eq!(version("12"), version("12.0"));
+        for text in ["", "PRIVATE", "2.x"] {
+            assert!(text.parse::<Version>().is_err(), "{text}");
+        }
     }
 
     /// The version is written once for cargo and once for Mix.

@@ -1,6 +1,7 @@
-//! The release tool as it is called: pack, checksum, verify.
+//! The release tool as it is called.
 
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -38,6 +39,15 @@ impl Release {
         let output = self.run(arguments);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {output:?}");
         String::from_utf8(output.stderr).unwrap()
+    }
+
+    /// Puts one of the tests' libraries into the folder.
+    fn add(&self, fixture: &str) {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/");
+        let packed = fs::read(format!("{folder}{fixture}.gz")).unwrap();
+        let mut bytes = Vec::new();
+        flate2::bufread::GzDecoder::new(packed.as_slice()).read_to_end(&mut bytes).unwrap();
+        fs::write(self.path(fixture), bytes).unwrap();
     }
 
     fn path(&self, name: &str) -> std::path::PathBuf {
@@ -96,6 +106,43 @@ fn a_release_of_the_whole_table_is_complete() {
     }
     release.ok(&["checksum", "dist"]);
     release.ok(&["verify", "--complete", "dist"]);
+}
+
+#[test]
+fn inspect_refuses_what_does_not_load_everywhere() {
+    let release = Release::new();
+    release.add("linux-gnu.so");
+    let base = release.ok(&["pack", "--target", TARGET, "linux-gnu.so"]);
+    let said = release.ok(&["inspect", "dist"]);
+    assert!(said.contains(&base) && said.contains("starts  nif_init"), "{said}");
+
+    release.add("linux-gnu-2.34.so");
+    release.ok(&["pack", "--target", TARGET, "--variant", "cuda", "linux-gnu-2.34.so"]);
+    let said = release.refused(&["inspect", "dist"]);
+    assert!(said.contains("--cuda.so.tar.gz needs glibc 2.34, over 2.31"), "{said}");
+
+    release.ok(&["pack", "--target", TARGET, "library"]);
+    assert!(release.refused(&["inspect", &base]).contains(&base["dist/".len()..]));
+}
+
+/// Of the workspace itself, since only cargo knows what goes in.
+#[test]
+fn the_crates_of_an_artifact_are_listed() {
+    let list = |verb: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_ex_burn_dist"))
+            .args([verb, "--target", TARGET])
+            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let sbom: serde_json::Value = serde_json::from_str(&list("sbom")).unwrap();
+    let names: Vec<_> =
+        sbom["components"].as_array().unwrap().iter().map(|crate_| &crate_["name"]).collect();
+    assert!(names.iter().any(|name| *name == "burn-flex"));
+    assert!(names.iter().all(|name| *name != "ex_burn_dist" && *name != "cudarc"));
+    assert!(list("licences").contains("Apache-2.0"));
 }
 
 #[test]
