@@ -34,7 +34,7 @@ defmodule ExBurn.MixProject do
       {:nx, ">= 0.12.0 and < 2.0.0"},
       {:axon, "~> 0.8", optional: true},
       {:rustler, "~> 0.38", optional: true, runtime: false},
-      {:rustler_precompiled, "~> 0.8"},
+      {:rustler_precompiled, "~> 0.8.4"},
       {:stream_data, "~> 1.1", only: [:dev, :test]},
       {:ex_doc, "~> 0.34", only: :dev, runtime: false}
     ]
@@ -97,7 +97,6 @@ defmodule ExBurn.MixProject do
         "guides",
         "native/targets.toml",
         "native/*/Cargo.toml",
-        "native/*/build.rs",
         "native/*/src",
         ".cargo/config.toml",
         "Cargo.toml",

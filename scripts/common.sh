@@ -7,9 +7,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 checksum_file=checksum-Elixir.ExBurn.Nif.exs
 
-# A checkout between releases has no artifact to download.
+# A checkout between releases has no artifact to download. What works on it
+# chooses the GPU itself.
 if ! grep -q sha256 "$checksum_file"; then
-  export EXBURN_BUILD="${EXBURN_BUILD:-1}"
+  export EXBURN_BUILD="${EXBURN_BUILD:-1}" EXBURN_VARIANT="${EXBURN_VARIANT:-cpu}"
 fi
 
 say() {

@@ -16,38 +16,17 @@ defmodule ExBurn.Nif do
   devices are those of `devices/0`. An operation is `{family, attributes}`, for example
   `{:binary, :add}` or `{:reshape, %{shape: [2, 3]}}`.
 
-  The library is downloaded, checked and cached by `RustlerPrecompiled`, or built from source
-  where `EXBURN_BUILD=1` is set or `config :rustler_precompiled, :force_build, ex_burn: true`.
+  The library is downloaded, checked and cached, or built from source where `EXBURN_BUILD=1` is set
+  or `config :rustler_precompiled, :force_build, ex_burn: true`. `mix ex_burn.doctor` tells which
+  one it is and why.
   """
 
-  version = Mix.Project.config()[:version]
-  root = Path.expand("../..", __DIR__)
-  targets_file = Path.join(root, "native/targets.toml")
-  @external_resource targets_file
+  alias ExBurn.Nif.Loader
 
-  # Only what the BEAM loads at run time; the rest is linked into apps.
-  targets =
-    for block <- targets_file |> File.read!() |> String.split("[[target]]") |> tl(),
-        block =~ ~s(kind = "cdylib"),
-        [_, triple] = Regex.run(~r/^triple = "(.+)"$/m, block),
-        do: triple
+  # Mix compiles this module again when what is read this way changes.
+  config = Loader.config(&Application.compile_env(__ENV__, &1, &2, &3))
 
-  force_build? =
-    System.get_env("EXBURN_BUILD") in ["1", "true"] or
-      Application.compile_env(:rustler_precompiled, [:force_build, :ex_burn], false)
-
-  features =
-    for name <- [System.get_env("EXBURN_VARIANT")], name not in [nil, "", "cpu"], do: name
-
-  use RustlerPrecompiled,
-    otp_app: :ex_burn,
-    crate: "ex_burn_nif",
-    version: version,
-    base_url: "https://github.com/ex-burn/ex_burn/releases/download/v#{version}",
-    targets: targets,
-    nif_versions: ["2.15"],
-    force_build: force_build?,
-    features: features
+  use RustlerPrecompiled, Loader.options!(config)
 
   @typedoc "A tensor of the engine."
   @type tensor :: reference()
