@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# The installed-from-artifact path, end to end, on loopback.
+source "$(dirname "$0")/common.sh"
+
+has_packages || fail "the installation needs the Hex packages: run make setup where Hex can be reached, or set EXBURN_DEPS_PATH"
+compgen -G "dist/*.tar.gz" >/dev/null || fail "there is no artifact in dist/: run make dist"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# As it is published: with Hex packages for dependencies, not folders.
+run env -u EXBURN_DEPS_PATH mix hex.build --unpack --output "$work/ex_burn"
+
+export EXBURN_PACKAGE="$work/ex_burn" EXBURN_ARTIFACTS="$PWD/dist"
+run elixir -r test/support/http_server.ex test/dist/install.exs

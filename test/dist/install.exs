@@ -1,0 +1,405 @@
+# The installed-from-artifact path, end to end, on loopback: a new Mix app depends on the unpacked
+# Hex package and gets the library from a server that may misbehave, with no Rust on the PATH.
+#
+#     EXBURN_PACKAGE=unpacked-package EXBURN_ARTIFACTS=dist \
+#       elixir -r test/support/http_server.ex test/dist/install.exs
+
+defmodule Install do
+  @moduledoc "An app that depends on the package, in a folder of its own."
+
+  import ExUnit.Assertions
+
+  @rust ~w(cargo rustc rustup cross cargo-zigbuild)
+
+  def package, do: System.fetch_env!("EXBURN_PACKAGE")
+  def artifacts, do: System.fetch_env!("EXBURN_ARTIFACTS")
+  def checksum_file, do: "checksum-Elixir.ExBurn.Nif.exs"
+
+  @doc "An app with every dependency compiled but ExBurn."
+  def template(folder) do
+    app = Path.join(folder, "app")
+    File.mkdir_p!(Path.join(app, "lib"))
+    copy(package(), Path.join(folder, "ex_burn"))
+
+    File.cp!(
+      Path.join(artifacts(), checksum_file()),
+      Path.join([folder, "ex_burn", checksum_file()])
+    )
+
+    File.write!(Path.join(app, "mix.exs"), mix_file())
+
+    # Without ExBurn itself, whose compilation is what the tests are about.
+    compiled = for app <- packages(), app not in [:rustler, :ex_burn], do: to_string(app)
+    {output, status} = mix(%{app: app, env: %{}}, ["deps.compile" | compiled])
+    assert status == 0, output
+    folder
+  end
+
+  # The packages come from where ExBurn itself takes them.
+  defp mix_file do
+    """
+    defmodule App.MixProject do
+      use Mix.Project
+
+      def project, do: [app: :app, version: "0.1.0", lockfile: "_build/mix.lock", deps: deps()]
+
+      defp deps do
+        [{:ex_burn, path: "../ex_burn"}] ++
+          for app <- #{inspect(packages())} do
+            {app, path: Path.join(#{inspect(packages_folder())}, to_string(app)), override: true}
+          end
+      end
+    end
+    """
+  end
+
+  defp packages_folder, do: System.get_env("EXBURN_DEPS_PATH") || Path.expand("deps")
+
+  defp packages do
+    unused = [:axon, :polaris, :stream_data, :rustler]
+    apps = packages_folder() |> File.ls!() |> Enum.map(&String.to_atom/1)
+
+    for app <- apps,
+        app not in unused,
+        File.exists?("#{packages_folder()}/#{app}/mix.exs"),
+        do: app
+  end
+
+  @doc "Adds Rustler to the app, and Rust to its PATH."
+  def with_rust(install) do
+    file = Path.join(install.app, "mix.exs")
+
+    File.write!(
+      file,
+      file
+      |> File.read!()
+      |> String.replace(":rustler_precompiled", ":rustler, :rustler_precompiled")
+    )
+
+    put_in(install.env["PATH"], System.get_env("PATH"))
+  end
+
+  @doc "A copy of the template with its own cache, which asks that server."
+  def new(template, folder, server) do
+    File.mkdir_p!(folder)
+    for part <- ["app", "ex_burn"], do: copy(Path.join(template, part), Path.join(folder, part))
+
+    %{
+      app: Path.join(folder, "app"),
+      package: Path.join(folder, "ex_burn"),
+      cache: Path.join(folder, "cache"),
+      env: %{
+        "EXBURN_BASE_URL" => ExBurn.HttpServer.url(server) <> "/v1",
+        "RUSTLER_PRECOMPILED_GLOBAL_CACHE_PATH" => Path.join(folder, "cache"),
+        "EXBURN_VARIANT" => "cpu",
+        "EXBURN_TIMEOUT" => "1"
+      }
+    }
+  end
+
+  defp copy(from, to), do: {_output, 0} = System.cmd("cp", ["-a", from, to])
+
+  def compile(install, env \\ %{}) do
+    mix(%{install | env: Map.merge(install.env, env)}, ["deps.compile", "ex_burn", "--force"])
+  end
+
+  @doc "What `ExBurn.smoke_test/0` answers in the app."
+  def smoke_test(install, env \\ %{}) do
+    install = %{install | env: Map.merge(install.env, env)}
+    {output, _status} = mix(install, ["run", "-e", "IO.inspect(ExBurn.smoke_test())"])
+    output |> String.trim() |> String.split("\n") |> List.last()
+  end
+
+  def mix(install, arguments), do: run(install, ["mix" | arguments])
+
+  @doc "Runs a command in the app, without Rust unless its environment has a PATH."
+  def run(%{app: app, env: env}, [command | arguments]) do
+    defaults = %{
+      "PATH" => path_without_rust(),
+      "MIX_ENV" => "prod",
+      "EXBURN_BUILD" => nil,
+      "http_proxy" => nil,
+      "HEX_OFFLINE" => "1"
+    }
+
+    System.cmd(command, arguments, cd: app, env: Map.merge(defaults, env), stderr_to_stdout: true)
+  end
+
+  # Where Rust shares a folder with other programs, those are linked to from another one.
+  defp path_without_rust do
+    System.get_env("PATH")
+    |> String.split(":", trim: true)
+    |> Enum.map_join(":", fn folder ->
+      if Enum.any?(@rust, &File.exists?(Path.join(folder, &1))), do: mirror(folder), else: folder
+    end)
+  end
+
+  defp mirror(folder) do
+    mirror = Path.join([System.tmp_dir!(), "ex_burn-without-rust", folder])
+    File.mkdir_p!(mirror)
+
+    for program <- File.ls!(folder), program not in @rust do
+      File.ln_s(Path.join(folder, program), Path.join(mirror, program))
+    end
+
+    mirror
+  end
+end
+
+# A build from source takes minutes, the rest seconds.
+ExUnit.start(
+  timeout: 3_600_000,
+  exclude: if(System.find_executable("cargo"), do: [], else: [:source])
+)
+
+defmodule InstallTest do
+  use ExUnit.Case, async: false
+
+  alias ExBurn.HttpServer
+
+  setup_all do
+    folder = temporary_folder()
+    [artifact] = Path.wildcard(Path.join(Install.artifacts(), "*-gnu.so.tar.gz"))
+
+    %{
+      template: Install.template(folder),
+      name: Path.basename(artifact),
+      bytes: File.read!(artifact)
+    }
+  end
+
+  setup %{template: template, bytes: bytes} do
+    folder = temporary_folder()
+    server = start_supervised!({HttpServer, serve(bytes)})
+    %{server: server, folder: folder, install: Install.new(template, folder, server)}
+  end
+
+  defp temporary_folder do
+    folder =
+      Path.join(
+        System.tmp_dir!(),
+        "ex_burn-#{System.pid()}-#{System.unique_integer([:positive])}"
+      )
+
+    on_exit(fn -> File.rm_rf!(folder) end)
+    folder
+  end
+
+  defp serve(bytes), do: fn _path, _count -> {:ok, bytes} end
+
+  defp assert_works(install, env \\ %{}) do
+    {output, status} = Install.compile(install, env)
+    assert status == 0, output
+    assert Install.smoke_test(install, env) == ":ok"
+  end
+
+  # Refused with those words, and with nothing that could be loaded.
+  defp assert_refused(install, texts, env \\ %{}) do
+    {output, status} = Install.compile(install, env)
+    assert status != 0, output
+    for text <- List.wrap(texts), do: assert(output =~ text)
+    assert output =~ "EXBURN_BUILD=1"
+    assert Path.wildcard("#{install.package}/priv/native/*") == []
+    output
+  end
+
+  test "the library is downloaded, verified, loaded and computes, without Rust", context do
+    for program <- ["cargo", "rustc"] do
+      assert {"", _not_found} =
+               Install.run(context.install, ["sh", "-c", "command -v #{program}"])
+    end
+
+    assert_works(context.install)
+    assert [{path, _headers}] = HttpServer.requests(context.server)
+    assert path == "/v1/" <> context.name
+  end
+
+  test "a second app is served from the cache within 10 seconds, with no server", context do
+    first = context.install
+    {_output, 0} = Install.mix(first, ["deps.compile", "ex_burn"])
+    second = Install.new(context.template, Path.join(context.folder, "second"), context.server)
+    stop_supervised!(HttpServer)
+
+    {microseconds, _result} =
+      :timer.tc(fn ->
+        assert_works(second, Map.take(first.env, ["RUSTLER_PRECOMPILED_GLOBAL_CACHE_PATH"]))
+      end)
+
+    seconds = microseconds / 1_000_000
+    IO.puts("install to smoke test from a warm cache: #{Float.round(seconds, 1)} s")
+    assert seconds < 10
+  end
+
+  test "a flipped byte is refused, and not kept", %{install: install, bytes: bytes} = context do
+    middle = div(byte_size(bytes), 2)
+    <<head::binary-size(^middle), byte, rest::binary>> = bytes
+
+    HttpServer.handle(
+      context.server,
+      serve(<<head::binary, Bitwise.bxor(byte, 1), rest::binary>>)
+    )
+
+    assert_refused(install, ["its checksum is", "was changed on its way"])
+    assert Path.wildcard("#{install.cache}/*.tar.gz*") == []
+
+    HttpServer.handle(context.server, serve(bytes))
+    assert_works(install)
+  end
+
+  test "a damaged file in the cache is replaced", %{install: install} = context do
+    File.mkdir_p!(install.cache)
+    File.write!(Path.join(install.cache, context.name), binary_part(context.bytes, 0, 1000))
+    assert_works(install)
+  end
+
+  test "a checksum file without the entry", %{install: install} = context do
+    File.write!(Path.join(install.package, Install.checksum_file()), "%{}\n")
+    assert_refused(install, [context.name, "checksum file of ExBurn", "doesn't list it"])
+    assert HttpServer.requests(context.server) == []
+  end
+
+  test "a file that the server hasn't", %{install: install} = context do
+    HttpServer.handle(context.server, fn _path, _count -> {:status, 404} end)
+    assert_refused(install, [context.name, "status 404", HttpServer.url(context.server)])
+    assert length(HttpServer.requests(context.server)) == 1
+  end
+
+  test "a connection that is cut once", %{install: install, bytes: bytes} = context do
+    HttpServer.handle(context.server, fn _path, count ->
+      if count == 1, do: {:cut, bytes}, else: {:ok, bytes}
+    end)
+
+    assert_works(install)
+  end
+
+  test "a connection that is always cut", %{install: install, bytes: bytes} = context do
+    HttpServer.handle(context.server, fn _path, _count -> {:cut, bytes} end)
+    assert_refused(install, ["cut after", "tried 3 times"])
+  end
+
+  test "a server that is silent", %{install: install} = context do
+    HttpServer.handle(context.server, fn _path, _count -> :stall end)
+    assert_refused(install, ["silent for 1 seconds", "tried 3 times"])
+  end
+
+  test "a server that isn't there", %{install: install} do
+    stop_supervised!(HttpServer)
+    assert_refused(install, ["can't be reached"])
+  end
+
+  test "a cache that can't be written", %{install: install} do
+    File.mkdir_p!(install.cache)
+    File.chmod!(install.cache, 0o555)
+
+    # Root may write anywhere, unless that right is taken away.
+    wrapper =
+      if System.cmd("id", ["-u"]) == {"0\n", 0},
+        do: ["setpriv", "--bounding-set", "-dac_override"],
+        else: []
+
+    {output, status} = Install.run(install, wrapper ++ ["mix", "deps.compile", "ex_burn"])
+    assert status != 0
+    assert output =~ "can't be written to #{install.cache}: permission denied"
+    File.chmod!(install.cache, 0o755)
+  end
+
+  test "a variant that the target hasn't", %{install: install} do
+    assert_refused(install, "has no variant metal, only cpu", %{"EXBURN_VARIANT" => "metal"})
+  end
+
+  test "a target that there is nothing for", %{install: install} do
+    env = %{
+      "TARGET_ARCH" => "x86_64",
+      "TARGET_VENDOR" => "conda",
+      "TARGET_OS" => "linux",
+      "TARGET_ABI" => "gnu"
+    }
+
+    assert_refused(install, ["conda", "TARGET_VENDOR"], env)
+  end
+
+  # The compiler must not load what is for another machine.
+  test "a cross build takes the other machine's library", %{install: install} = context do
+    name = String.replace(context.name, ~r/(?<=nif-2.15-)[^-]+/, "aarch64")
+    inner = String.trim_trailing(name, ".tar.gz")
+    tarball = Path.join(context.folder, name)
+    :ok = :erl_tar.create(tarball, [{to_charlist(inner), "a library for AArch64"}], [:compressed])
+    bytes = File.read!(tarball)
+    checksum = Base.encode16(:crypto.hash(:sha256, bytes), case: :lower)
+
+    File.write!(
+      Path.join(install.package, Install.checksum_file()),
+      inspect(%{name => "sha256:" <> checksum})
+    )
+
+    HttpServer.handle(context.server, serve(bytes))
+
+    env = %{"TARGET_ARCH" => "aarch64", "TARGET_OS" => "linux", "TARGET_ABI" => "gnu"}
+    {output, status} = Install.compile(install, env)
+    assert status == 0, output
+    assert [library] = Path.wildcard("#{install.package}/priv/native/*")
+    assert File.read!(library) == "a library for AArch64"
+  end
+
+  test "EXBURN_BUILD=0, false and empty mean a download", %{install: install} do
+    for value <- ["0", "false", ""] do
+      {output, status} = Install.compile(install, %{"EXBURN_BUILD" => value})
+      assert status == 0, output
+    end
+  end
+
+  @tag :source
+  test "EXBURN_BUILD=1 builds from source", %{install: install} = context do
+    env = %{"EXBURN_BUILD" => "1"}
+    {output, status} = Install.compile(install, env)
+    assert status != 0
+    assert output =~ "Rustler dependency is needed"
+
+    install = Install.with_rust(install)
+
+    {output, status} =
+      Install.mix(%{install | env: Map.merge(install.env, env)}, [
+        "deps.compile",
+        "rustler",
+        "ex_burn",
+        "--force"
+      ])
+
+    assert status == 0, output
+    assert Install.smoke_test(install, env) == ":ok"
+    assert HttpServer.requests(context.server) == []
+  end
+
+  test "empty proxy variables are none", %{install: install} do
+    env = Map.new(~w(http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy NO_PROXY), &{&1, ""})
+    assert_works(install, env)
+  end
+
+  test "a proxy gets its credentials unescaped", %{install: install} = context do
+    proxy = String.replace(HttpServer.url(context.server), "//", "//u:p%40ss@")
+    env = %{"http_proxy" => proxy, "EXBURN_BASE_URL" => "http://mirror.invalid/v1"}
+    assert_works(install, env)
+    assert [{"http://mirror.invalid/v1/" <> _name, headers}] = HttpServer.requests(context.server)
+    assert headers["proxy-authorization"] == "Basic dTpwQHNz"
+  end
+
+  test "mix ex_burn.fetch and mix ex_burn.doctor", %{install: install} = context do
+    assert_works(install)
+    {output, status} = Install.mix(install, ["ex_burn.doctor"])
+    assert status == 0, output
+    assert output =~ context.name
+    assert output =~ "matches the checksum"
+    assert output =~ ~r/library +works/
+
+    folder = Path.join(context.folder, "fetched")
+    {output, status} = Install.mix(install, ["ex_burn.fetch", "--output", folder])
+    assert status == 0, output
+    assert File.read!(Path.join(folder, context.name)) == context.bytes
+
+    {output, status} =
+      Install.mix(install, ["ex_burn.fetch", "--target", "pdp11", "--output", folder])
+
+    assert status != 0
+    assert output =~ "pdp11"
+  end
+end
