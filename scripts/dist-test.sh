@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The installed-from-artifact path, end to end, on loopback.
+# The installed-from-artifact path, end to end, on loopback. QUICK=1 leaves out
+# the build from source, which takes minutes.
 source "$(dirname "$0")/common.sh"
 
 has_packages || fail "the installation needs the Hex packages: run make setup where Hex can be reached, or set EXBURN_DEPS_PATH"
