@@ -12,5 +12,8 @@ trap 'rm -rf "$work"' EXIT
 # As it is published: with Hex packages for dependencies, not folders.
 run env -u EXBURN_DEPS_PATH mix hex.build --unpack --output "$work/ex_burn"
 
+# What is built from source is built like the rest, so that they share the crates.
+CARGO_TARGET_DIR=$(cargo_target)
+export CARGO_TARGET_DIR
 export EXBURN_PACKAGE="$work/ex_burn" EXBURN_ARTIFACTS="$PWD/dist"
 run elixir -r test/support/http_server.ex test/dist/install.exs

@@ -347,25 +347,33 @@ defmodule InstallTest do
   end
 
   @tag :source
-  test "EXBURN_BUILD=1 builds from source", %{install: install} = context do
-    env = %{"EXBURN_BUILD" => "1"}
-    {output, status} = Install.compile(install, env)
+  test "EXBURN_BUILD=1 builds from source, also to be linked into a VM",
+       %{install: install} = context do
+    install = put_in(install.env["EXBURN_BUILD"], "1")
+    {output, status} = Install.compile(install)
     assert status != 0
     assert output =~ "Rustler dependency is needed"
 
     install = Install.with_rust(install)
-
-    {output, status} =
-      Install.mix(%{install | env: Map.merge(install.env, env)}, [
-        "deps.compile",
-        "rustler",
-        "ex_burn",
-        "--force"
-      ])
-
+    {output, status} = Install.mix(install, ["deps.compile", "rustler", "ex_burn", "--force"])
     assert status == 0, output
-    assert Install.smoke_test(install, env) == ":ok"
+    assert Install.smoke_test(install) == ":ok"
     assert HttpServer.requests(context.server) == []
+
+    if :os.type() == {:unix, :linux}, do: assert_links_statically(install)
+  end
+
+  defp assert_links_statically(install) do
+    cargo = ~w(cargo rustc --release --package ex_burn_nif --lib --crate-type staticlib)
+    {output, status} = Install.run(%{install | app: install.package}, cargo)
+    assert status == 0, output
+
+    library = Path.join(System.fetch_env!("CARGO_TARGET_DIR"), "release/libex_burn_nif.a")
+    source = Path.expand("static_nif.c", __DIR__)
+    link = ["cc", "-o", "app", source, library] ++ ~w(-lm -ldl -lpthread -lgcc_s)
+    {output, status} = Install.run(install, link)
+    assert status == 0, output
+    assert {"", 0} = Install.run(install, ["./app"])
   end
 
   test "empty proxy variables are none", %{install: install} do
@@ -379,6 +387,27 @@ defmodule InstallTest do
     assert_works(install, env)
     assert [{"http://mirror.invalid/v1/" <> _name, headers}] = HttpServer.requests(context.server)
     assert headers["proxy-authorization"] == "Basic dTpwQHNz"
+  end
+
+  test "the Hex package holds what a user needs, and no more" do
+    files =
+      for file <- Path.wildcard(Install.package() <> "/**", match_dot: true),
+          File.regular?(file),
+          do: Path.relative_to(file, Install.package())
+
+    assert Enum.sum_by(files, &File.stat!(Path.join(Install.package(), &1)).size) < 8_000_000
+
+    for needed <-
+          ~w(mix.exs Cargo.toml Cargo.lock .cargo/config.toml native/targets.toml lib/ex_burn/nif.ex
+             native/ex_burn_engine/src/lib.rs native/ex_burn_nif/src/lib.rs priv/data/digits.csv.gz
+             guides/09_packaging.md LICENSE) ++ [Install.checksum_file()] do
+      assert needed in files
+    end
+
+    unwanted =
+      ~r"(^|/)(target|_build|deps|test|dist|bench|examples|scripts)/|\.(so|dll|a|beam|tar\.gz)$"
+
+    assert Enum.filter(files, &(&1 =~ unwanted)) == []
   end
 
   test "mix ex_burn.fetch and mix ex_burn.doctor", %{install: install} = context do
