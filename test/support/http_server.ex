@@ -10,7 +10,7 @@ defmodule ExBurn.HttpServer do
     * `{:cut, bytes}` - half of the bytes, and then it closes the connection
     * `:stall` - nothing, with the connection left open
 
-  As a proxy, it takes what it is asked for as a whole URL for the path.
+  As a proxy, it takes what it is asked for as a whole URL, or as `host:port`, for the path.
   """
 
   use GenServer
@@ -63,13 +63,14 @@ defmodule ExBurn.HttpServer do
   end
 
   defp serve(socket, server) do
-    with {:ok, {:http_request, :GET, path, _version}} <- :gen_tcp.recv(socket, 0) do
+    with {:ok, {:http_request, _method, path, _version}} <- :gen_tcp.recv(socket, 0) do
       request = {path(path), headers(socket, %{})}
       answer(GenServer.call(server, {:request, request}), socket)
     end
   end
 
   defp path({:abs_path, path}), do: path
+  defp path({:scheme, host, port}), do: "#{host}:#{port}"
   defp path({:absoluteURI, scheme, host, _port, path}), do: "#{scheme}://#{host}#{path}"
 
   defp headers(socket, headers) do

@@ -2,8 +2,6 @@ defmodule ExBurn.Artifact.Proxy do
   @moduledoc false
   # The proxy for a URL, from the environment variables that curl reads, by curl's rules.
 
-  import Bitwise
-
   @type t :: %{
           host: String.t(),
           port: :inet.port_number(),
@@ -82,44 +80,46 @@ defmodule ExBurn.Artifact.Proxy do
 
   defp covers?(entry, host) do
     case {network(entry), address(host)} do
-      {{network, bits}, address} when is_integer(address) -> address >>> bits == network >>> bits
-      _names -> within?(String.trim(entry, "."), host)
+      {{network, bits}, address}
+      when is_binary(address) and byte_size(network) == byte_size(address) ->
+        prefix(network, bits) == prefix(address, bits)
+
+      _names ->
+        within?(String.trim(entry, "."), host)
     end
   end
 
   defp within?(domain, host), do: host == domain or String.ends_with?(host, "." <> domain)
 
-  # An address, or a range of them such as 10.0.0.0/8, with the number of bits that are free.
+  # An address, or a range of them such as 10.0.0.0/8, with the number of bits that count.
   defp network(entry) do
-    {text, prefix} =
+    {text, length} =
       case String.split(entry, "/") do
-        [text, prefix] -> {text, Integer.parse(prefix)}
-        _address -> {entry, nil}
+        [text, length] -> {text, Integer.parse(length)}
+        _address -> {entry, :whole}
       end
 
-    with address when is_integer(address) <- address(text) do
-      size = if text =~ ":", do: 128, else: 32
-
-      case prefix do
-        nil -> {address, 0}
-        {length, ""} when length in 0..size//1 -> {address, size - length}
-        _other -> nil
-      end
+    case {address(text), length} do
+      {nil, _length} -> nil
+      {address, :whole} -> {address, bit_size(address)}
+      {address, {bits, ""}} when bits in 0..bit_size(address)//1 -> {address, bits}
+      _other -> nil
     end
   end
 
-  defp address(text) do
-    case text
-         |> String.trim_leading("[")
-         |> String.trim_trailing("]")
-         |> to_charlist()
-         |> :inet.parse_strict_address() do
-      {:ok, parts} ->
-        width = if tuple_size(parts) == 4, do: 8, else: 16
-        parts |> Tuple.to_list() |> Enum.reduce(0, &((&2 <<< width) + &1))
+  defp prefix(address, bits) do
+    <<prefix::bitstring-size(bits), _rest::bitstring>> = address
+    prefix
+  end
 
-      {:error, _no_address} ->
-        nil
+  # 32 or 128 bits, or `nil` for a name.
+  defp address(text) do
+    text = text |> String.trim_leading("[") |> String.trim_trailing("]")
+
+    case :inet.parse_strict_address(to_charlist(text)) do
+      {:ok, {a, b, c, d}} -> <<a, b, c, d>>
+      {:ok, parts} -> for part <- Tuple.to_list(parts), into: <<>>, do: <<part::16>>
+      {:error, _no_address} -> nil
     end
   end
 end

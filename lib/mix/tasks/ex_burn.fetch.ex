@@ -48,32 +48,28 @@ defmodule Mix.Tasks.ExBurn.Fetch do
     targets = Keyword.get_values(options, :target)
     variants = Keyword.get_values(options, :variant)
 
-    cond do
-      options[:all] && variants != [] ->
-        Mix.raise("--all and --variant exclude each other")
+    if options[:all] && variants != [], do: Mix.raise("--all and --variant exclude each other")
 
-      options[:all] && targets == [] ->
+    case {options[:all] || false, targets, variants} do
+      {true, [], []} ->
         Artifact.all()
 
-      options[:all] ->
+      {true, targets, []} ->
         Enum.flat_map(targets, &find(&1, :all))
 
-      targets == [] and variants == [] ->
+      {false, [], []} ->
         [machine.().artifact]
 
-      true ->
-        for target <- targets(targets, machine),
-            variant <- or_base(variants),
-            found <- find(target, variant),
-            do: found
+      {false, [], variants} ->
+        Enum.flat_map(variants, &find(machine.().artifact.target, &1))
+
+      {false, targets, []} ->
+        Enum.flat_map(targets, &find(&1, nil))
+
+      {false, targets, variants} ->
+        for(t <- targets, v <- variants, do: find(t, v)) |> Enum.concat()
     end
   end
-
-  defp targets([], machine), do: [machine.().artifact.target]
-  defp targets(targets, _machine), do: targets
-
-  defp or_base([]), do: [nil]
-  defp or_base(variants), do: variants
 
   defp find(target, variant) do
     case Artifact.find(target, variant) do

@@ -106,6 +106,15 @@ defmodule ExBurn.Artifact.DownloadTest do
     assert [{_url, %{"proxy-authorization" => "Basic dTpwQHNz"}}] = HttpServer.requests(server)
   end
 
+  test "a proxy is asked for a tunnel to what is encrypted" do
+    {server, url} = serve(fn "mirror.invalid:443", _count -> {:status, 407} end)
+    env = %{"https_proxy" => String.replace(url, "//", "//u:p%40ss@")}
+    assert {:error, _message} = get("https://mirror.invalid/a", env: env)
+
+    assert [{_host, %{"proxy-authorization" => "Basic dTpwQHNz"}} | _] =
+             HttpServer.requests(server)
+  end
+
   test "no proxy gets what NO_PROXY covers" do
     {server, url} = serve(fn "/a", 1 -> {:ok, "library"} end)
     env = %{"http_proxy" => "http://127.0.0.1:1", "NO_PROXY" => "127.0.0.0/8"}

@@ -64,6 +64,7 @@ defmodule ExBurn.Artifact.ProxyTest do
           {"github.com", "github.com.evil.org"},
           {"10.0.0.0/8", "11.0.0.1"},
           {"10.0.0.0/99", "10.0.0.1"},
+          {"::/0", "10.0.0.1"},
           {"10.0.0.0/8", "ten.org"}
         ] do
       env = %{"https_proxy" => "http://a:1", "NO_PROXY" => entry}
