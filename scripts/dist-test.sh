@@ -6,6 +6,8 @@ source "$(dirname "$0")/common.sh"
 has_packages || fail "the installation needs the Hex packages: run make setup where Hex can be reached, or set EXBURN_DEPS_PATH"
 compgen -G "dist/*.tar.gz" >/dev/null || fail "there is no artifact in dist/: run make dist"
 
+has qemu-x86_64 || warn "NOT RUN: the library on an old CPU, for want of qemu-x86_64 (qemu-user)"
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -125,6 +125,26 @@ defmodule Install do
     System.cmd(command, arguments, cd: app, env: Map.merge(defaults, env), stderr_to_stdout: true)
   end
 
+  @doc "The VM without its launcher, which an emulator doesn't follow, and what it runs."
+  def vm(install) do
+    root = to_string(:code.root_dir())
+    [emulator] = Path.wildcard("#{root}/erts-*/bin/beam.smp")
+    elixir = Path.dirname(to_string(:code.lib_dir(:elixir)))
+    libraries = [Path.join(install.app, "_build/prod/lib"), elixir]
+    paths = Enum.flat_map(libraries, &Path.wildcard("#{&1}/*/ebin"))
+
+    check = """
+    {ok, _} = application:ensure_all_started(nx),
+    io:format("smoke test: ~s~n", ['Elixir.ExBurn':smoke_test()]),
+    halt().
+    """
+
+    # The emulator doesn't know the second mapping that the JIT compiler writes through.
+    [emulator, "-JMsingle", "true", "--", "-root", root, "-bindir", Path.dirname(emulator)] ++
+      ["-progname", "erl", "--", "-home", "/", "--", "-noshell"] ++
+      Enum.flat_map(paths, &["-pa", &1]) ++ ["-eval", check]
+  end
+
   # Where Rust shares a folder with other programs, those are linked to from another one.
   defp path_without_rust do
     System.get_env("PATH")
@@ -146,9 +166,14 @@ defmodule Install do
   end
 end
 
-# A build from source takes minutes, the rest seconds.
-source? = System.find_executable("cargo") && System.get_env("QUICK", "") == ""
-ExUnit.start(timeout: 3_600_000, exclude: if(source?, do: [], else: [:source]))
+# What takes minutes, and what takes a program that isn't there.
+missing =
+  for {tag, program} <- [source: "cargo", qemu: "qemu-x86_64"],
+      !System.find_executable(program),
+      do: tag
+
+slow = if System.get_env("QUICK", "") == "", do: [], else: [:source]
+ExUnit.start(timeout: 3_600_000, exclude: missing ++ slow)
 
 defmodule InstallTest do
   use ExUnit.Case, async: false
@@ -344,6 +369,17 @@ defmodule InstallTest do
       {output, status} = Install.compile(install, %{"EXBURN_BUILD" => value})
       assert status == 0, output
     end
+  end
+
+  # Of 2008, so without AVX: an instruction that the library doesn't choose at run time ends the VM.
+  @tag :qemu
+  test "it computes on an old CPU", %{install: install} do
+    assert_works(install)
+
+    assert {output, 0} =
+             Install.run(install, ["qemu-x86_64", "-cpu", "Nehalem" | Install.vm(install)])
+
+    assert output =~ "smoke test: ok"
   end
 
   @tag :source
