@@ -20,3 +20,8 @@ fi
 if has actionlint; then
   run actionlint
 fi
+
+# A tag can be moved to other code, a commit can't.
+if grep -nE '^ *(- )?uses:' .github/workflows/*.yml | grep -vE '@[0-9a-f]{40} # v'; then
+  fail "these actions aren't pinned by their commit"
+fi

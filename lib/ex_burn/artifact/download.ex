@@ -30,7 +30,7 @@ defmodule ExBurn.Artifact.Download do
       Keyword.validate!(options,
         headers: [],
         attempts: 3,
-        silence: 1_000 * String.to_integer(System.get_env("EXBURN_TIMEOUT", "30")),
+        silence: silence(System.get_env("EXBURN_TIMEOUT", "")),
         pause: 1_000,
         env: System.get_env()
       )
@@ -38,6 +38,9 @@ defmodule ExBurn.Artifact.Download do
     {:ok, _started} = Application.ensure_all_started([:inets, :ssl])
     try_often(url, options[:attempts], options[:pause], options)
   end
+
+  defp silence(""), do: 30_000
+  defp silence(seconds), do: 1_000 * String.to_integer(seconds)
 
   defp try_often(url, attempts, pause, options) do
     case request(url, options[:headers], @redirects, options) do
