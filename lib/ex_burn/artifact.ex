@@ -27,13 +27,14 @@ defmodule ExBurn.Artifact do
 
   @releases "https://github.com/ex-burn/ex_burn/releases/download/v#{@version}"
 
-  @enforce_keys [:name, :target, :variant]
-  defstruct [:name, :target, :variant, :checksum]
+  @enforce_keys [:name, :target, :variant, :nif_version]
+  defstruct [:name, :target, :variant, :nif_version, :checksum]
 
   @type t :: %__MODULE__{
           name: String.t(),
           target: String.t(),
           variant: Table.variant(),
+          nif_version: String.t(),
           checksum: String.t() | nil
         }
 
@@ -66,6 +67,7 @@ defmodule ExBurn.Artifact do
         name: name,
         target: target.triple,
         variant: variant,
+        nif_version: nif,
         checksum: checksums[name]
       }
     end

@@ -93,22 +93,26 @@ defmodule ExBurn.Nif.Loader do
   @doc "The artifact for this machine, and why it is that one."
   @spec choose!(config()) :: choice()
   def choose!(config) do
-    with {:ok, target, cache} <- machine(config),
-         {variant, reason} = requested(config) || detected(target.variants),
-         {:ok, [artifact]} <- Artifact.find(target.triple, variant) do
-      %{artifact: artifact, reason: reason, cache: cache}
+    with {:ok, machine} <- machine(config),
+         {variant, reason} = requested(config) || detected(machine.target.variants),
+         {:ok, artifacts} <- Artifact.find(machine.target.triple, variant) do
+      artifact = Enum.find(artifacts, &(&1.nif_version == machine.nif_version))
+      %{artifact: artifact, reason: reason, cache: machine.cache}
     else
       {:error, message} -> refuse(message)
     end
   end
 
-  # Which target this machine is and where the cache lies are RustlerPrecompiled's to say.
+  # Which target and NIF version this machine takes and where the cache lies are
+  # RustlerPrecompiled's to say.
   defp machine(config) do
     options = config |> options() |> Keyword.replace!(:force_build, false)
 
     with {:ok, metadata} <- RustlerPrecompiled.build_metadata(rustler_precompiled(options)) do
-      ["nif", _version, triple] = String.split(metadata.target, "-", parts: 3)
-      {:ok, Table.target(Artifact.table(), triple), Path.dirname(metadata.cached_tar_gz)}
+      ["nif", nif_version, triple] = String.split(metadata.target, "-", parts: 3)
+      target = Table.target(Artifact.table(), triple)
+      cache = Path.dirname(metadata.cached_tar_gz)
+      {:ok, %{target: target, nif_version: nif_version, cache: cache}}
     end
   end
 
@@ -127,8 +131,8 @@ defmodule ExBurn.Nif.Loader do
     features = Artifact.table().features
 
     case {requested(config), machine(config)} do
-      {nil, {:ok, target, _cache}} ->
-        detected(target.variants)
+      {nil, {:ok, machine}} ->
+        detected(machine.target.variants)
 
       {nil, {:error, _no_release}} ->
         {"cpu", "nothing is released for this target"}
