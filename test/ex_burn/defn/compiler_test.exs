@@ -5,7 +5,7 @@ defmodule ExBurn.Defn.CompilerTest do
   alias ExBurn.Defn.{Compiler, Lower}
 
   # The result under this compiler, after comparing it with the evaluator's on Nx.BinaryBackend.
-  defp jit(function, args) do
+  defp same_as_evaluator(function, args) do
     result = Nx.Defn.jit_apply(function, args, compiler: Compiler)
 
     expected =
@@ -50,7 +50,7 @@ defmodule ExBurn.Defn.CompilerTest do
 
   test "runs a chain of operations as one program" do
     args = [Nx.tensor([1.0, 2.0]), Nx.tensor([3.0, 4.0]), 2.0]
-    assert Nx.to_list(jit(&chain/3, args)) == [8.0, 12.0]
+    assert Nx.to_list(same_as_evaluator(&chain/3, args)) == [8.0, 12.0]
     assert_lowers(&chain/3, args)
   end
 
@@ -64,7 +64,7 @@ defmodule ExBurn.Defn.CompilerTest do
   defn unused(_x, y), do: y * 2
 
   test "leaves arguments out that nothing needs" do
-    assert Nx.to_number(jit(&unused/2, [1, 3])) == 6
+    assert Nx.to_number(same_as_evaluator(&unused/2, [1, 3])) == 6
   end
 
   defn three_ways(x) do
@@ -81,7 +81,7 @@ defmodule ExBurn.Defn.CompilerTest do
     assert_lowers(&three_ways/1, [Nx.template({2}, :s32)])
 
     for {values, expected} <- [{[8, 9], [16, 18]}, {[3, 4], [10, 11]}, {[1, 2], [0, 1]}] do
-      {result, _} = jit(&three_ways/1, [Nx.tensor(values)])
+      {result, _} = same_as_evaluator(&three_ways/1, [Nx.tensor(values)])
       assert Nx.to_list(result) == expected
     end
   end
@@ -93,7 +93,7 @@ defmodule ExBurn.Defn.CompilerTest do
   end
 
   test "computes around the branches what they share" do
-    for flag <- [0, 1], do: jit(&shared/2, [Nx.tensor([0.5, 1.5]), flag])
+    for flag <- [0, 1], do: same_as_evaluator(&shared/2, [Nx.tensor([0.5, 1.5]), flag])
   end
 
   defn factorial(n) do
@@ -103,8 +103,8 @@ defmodule ExBurn.Defn.CompilerTest do
 
   test "repeats a loop without coming back" do
     assert_lowers(&factorial/1, [Nx.template({}, :s32)])
-    assert Nx.to_number(jit(&factorial/1, [10])) == 3_628_800
-    assert Nx.to_number(jit(&factorial/1, [0])) == 1
+    assert Nx.to_number(same_as_evaluator(&factorial/1, [10])) == 3_628_800
+    assert Nx.to_number(same_as_evaluator(&factorial/1, [0])) == 1
   end
 
   # A literal inside the loop, a branch inside the loop, a loop inside a branch.
@@ -127,14 +127,14 @@ defmodule ExBurn.Defn.CompilerTest do
 
   test "nests loops and branches" do
     assert_lowers(&nested/1, [Nx.template({}, :s32)])
-    assert Nx.to_list(jit(&nested/1, [5])) == [9, 12, 15]
+    assert Nx.to_list(same_as_evaluator(&nested/1, [5])) == [9, 12, 15]
   end
 
   defn blocks(x), do: {Nx.top_k(x, k: 2), Nx.cumulative_sum(x, axis: 1), Nx.logical_not(x)}
 
   test "runs blocks, the engine's own and those made of operations" do
     assert_lowers(&blocks/1, [Nx.template({2, 3}, :s32)])
-    jit(&blocks/1, [Nx.tensor([[3, 0, 2], [9, 7, 8]])])
+    same_as_evaluator(&blocks/1, [Nx.tensor([[3, 0, 2], [9, 7, 8]])])
   end
 
   defn loss(w, x, y) do
@@ -147,18 +147,18 @@ defmodule ExBurn.Defn.CompilerTest do
   test "differentiates as Nx does" do
     w = Nx.tensor([[0.1, -0.2], [0.3, 0.7], [-0.5, 0.4]])
     x = Nx.tensor([[1.0, 2.0, 3.0], [-1.0, 0.5, 0.0]])
-    jit(&loss_gradient/3, [w, x, Nx.tensor([[0.0, 1.0], [1.0, 0.0]])])
+    same_as_evaluator(&loss_gradient/3, [w, x, Nx.tensor([[0.0, 1.0], [1.0, 0.0]])])
   end
 
   defn normal(key), do: Nx.Random.normal(key, shape: {3})
 
   test "draws the same random numbers" do
-    jit(&normal/1, [Nx.Random.key(42)])
+    same_as_evaluator(&normal/1, [Nx.Random.key(42)])
   end
 
   test "keeps vectorized axes and names" do
     x = Nx.tensor([[1, 2], [3, 4]], names: [:rows, nil]) |> Nx.vectorize(:rows)
-    result = jit(&Nx.multiply(&1, &2), [x, Nx.tensor([10, 20], names: [:columns])])
+    result = same_as_evaluator(&Nx.multiply(&1, &2), [x, Nx.tensor([10, 20], names: [:columns])])
     assert result.vectorized_axes == [rows: 2]
     assert Nx.names(result) == [:columns]
   end
@@ -184,7 +184,8 @@ defmodule ExBurn.Defn.CompilerTest do
   test "serves many processes at once" do
     function = fn x -> Nx.sum(Nx.multiply(x, 3)) end
 
-    for task <- for(at <- 1..50, do: Task.async(fn -> {at, jit(function, [at])} end)) do
+    for task <-
+          for(at <- 1..50, do: Task.async(fn -> {at, same_as_evaluator(function, [at])} end)) do
       {at, result} = Task.await(task)
       assert Nx.to_number(result) == 3 * at
     end
