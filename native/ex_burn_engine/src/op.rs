@@ -156,7 +156,14 @@ pub fn check_kept(name: &str, operand: &Spec, dtype: DType) -> Result<()> {
 
 /// The operands of an operation that takes exactly `N`.
 pub fn take<'a, T, const N: usize>(name: &str, operands: &'a [T]) -> Result<&'a [T; N]> {
-    operands.try_into().map_err(|_| {
-        Error::new(name, format!("{} operands", operands.len()), format!("{N} operands"))
-    })
+    operands.try_into().map_err(|_| wrong_count(name, operands.len(), N))
+}
+
+/// As [`take`], of operands that are the operation's own.
+pub fn take_owned<T, const N: usize>(name: &str, operands: Vec<T>) -> Result<[T; N]> {
+    operands.try_into().map_err(|operands: Vec<T>| wrong_count(name, operands.len(), N))
+}
+
+fn wrong_count(name: &str, given: usize, expected: usize) -> Error {
+    Error::new(name, format!("{given} operands"), format!("{expected} operands"))
 }

@@ -1,6 +1,6 @@
 //! What the kernels' tests share: both paths of an operation, and its gradient.
 
-use crate::{DType, HostTensor, Op, Operation, Spec, Value};
+use crate::{DType, Element, HostTensor, Op, Operation, Spec, Value, shape};
 use burn_autodiff::Autodiff;
 use burn_backend::ops::FloatTensorOps;
 use burn_backend::{AutodiffBackend, Backend};
@@ -111,4 +111,20 @@ pub fn close(expected: &HostTensor, given: &HostTensor, tolerance: f64, what: &s
             "{what}: element {at} is {r}, expected {l}"
         );
     }
+}
+
+/// The elements, row-major.
+pub fn values<T: Element>(tensor: &HostTensor) -> Vec<T> {
+    tensor.elements::<T>().into_owned()
+}
+
+/// Every position's number, row-major.
+pub fn iota(shape: &[usize]) -> HostTensor {
+    HostTensor::from_vec((0..shape::size(shape) as i32).collect(), shape)
+}
+
+/// Floats between -1 and 1, no two alike.
+pub fn floats(shape: &[usize]) -> HostTensor {
+    let values = (0..shape::size(shape)).map(|at| (at as f64 * 1.3).sin());
+    HostTensor::from_vec(values.collect(), shape)
 }

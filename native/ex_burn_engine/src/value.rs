@@ -147,6 +147,11 @@ impl<B: Backend> Value<B> {
         })
     }
 
+    /// The parts at indices of `axis`.
+    pub fn select(self, axis: usize, indices: IntTensor<B>) -> Self {
+        each!(self, tensor => B::float_select(tensor, axis, indices), B::int_select(tensor, axis, indices))
+    }
+
     /// Tensors of one type, one after the other along `axis`.
     pub fn concatenate(op: &str, values: Vec<Self>, axis: usize) -> Result<Self> {
         if let Some(Value::Int(_)) = values.first() {

@@ -1,8 +1,8 @@
 //! What the families that work along an axis share.
 
 use super::Binary;
-use crate::op::Operation;
-use crate::{Element, Result, Value};
+use crate::op::{Operation, take};
+use crate::{DType, Element, Result, Spec, Value, ensure, shape};
 use burn_backend::tensor::FloatTensor;
 use burn_backend::{Backend, Slice, TensorMetadata};
 use serde::Deserialize;
@@ -45,6 +45,15 @@ impl Reducer {
     }
 }
 
+/// The spec of an operation along `axis` that keeps everything of its operand.
+pub(super) fn infer_kept(name: &str, axis: usize, operands: &[Spec], dtype: DType) -> Result<Spec> {
+    let [operand] = take(name, operands)?;
+    let expected = "a result of the operand's type";
+    ensure!(dtype == operand.dtype, name, format!("{operand} to {dtype}"), expected);
+    shape::check_axes(name, &[axis], operand.rank())?;
+    Ok(operand.clone())
+}
+
 /// Every `step`-th position of `axis` from `start` to before `end`.
 pub(super) fn slice<B: Backend>(
     value: Value<B>,
@@ -57,10 +66,7 @@ pub(super) fn slice<B: Backend>(
     }
     let mut slices: Vec<_> = shape.iter().map(|&length| span(0, length, 1)).collect();
     slices[axis] = span(start, end, step);
-    match value {
-        Value::Float(tensor) => Value::Float(B::float_slice(tensor, &slices)),
-        Value::Int(tensor) => Value::Int(B::int_slice(tensor, &slices)),
-    }
+    value.slice(&slices)
 }
 
 /// The tensor between `low` and `high` positions of `fill` along `axis`.
@@ -80,31 +86,6 @@ pub(super) fn pad<B: Backend>(
     let (device, dtype) = (B::float_device(&tensor), tensor.dtype().into());
     let padding = B::float_full(shape.into(), fill.into(), &device, dtype);
     B::float_slice_assign(padding, &slices, tensor)
-}
-
-/// One tensor after the other along `axis`.
-pub(super) fn concatenate<B: Backend>(
-    first: Value<B>,
-    second: Value<B>,
-    axis: usize,
-) -> Result<Value<B>> {
-    Ok(match (first, second) {
-        (Value::Float(first), Value::Float(second)) => {
-            Value::Float(B::float_cat(vec![first, second], axis))
-        }
-        (first, second) => {
-            let tensors = vec![first.into_int("concatenate")?, second.into_int("concatenate")?];
-            Value::Int(B::int_cat(tensors, axis))
-        }
-    })
-}
-
-/// The positions of `axis` from last to first.
-pub(super) fn flip<B: Backend>(value: Value<B>, axis: usize) -> Value<B> {
-    match value {
-        Value::Float(tensor) => Value::Float(B::float_flip(tensor, &[axis])),
-        Value::Int(tensor) => Value::Int(B::int_flip(tensor, &[axis])),
-    }
 }
 
 fn span(start: usize, end: usize, step: usize) -> Slice {

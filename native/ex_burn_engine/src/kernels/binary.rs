@@ -1,7 +1,7 @@
 //! Functions of two tensors, element by element, over shapes that broadcast.
 
 use crate::host::elementwise::zip;
-use crate::op::{Operation, take, unsupported};
+use crate::op::{Operation, take, take_owned, unsupported};
 use crate::{DType, Element, Float, HostTensor, Integer, Result, Spec, Value, ensure, shape};
 use crate::{with_element, with_float, with_integer};
 use burn_backend::tensor::{BoolTensor, FloatTensor, IntTensor};
@@ -100,7 +100,7 @@ macro_rules! binary {
 
             fn burn<B: Backend>(&self, operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
                 let name = self.name();
-                let [left, right] = <[Value<B>; 2]>::try_from(operands).map_err(|_| unsupported(name))?;
+                let [left, right] = take_owned(name, operands)?;
                 let common = match self {
                     $(Binary::$compare)|* => left.dtype().merge(right.dtype()),
                     $(Binary::$logical)|* => DType::U8,

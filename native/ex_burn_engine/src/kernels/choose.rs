@@ -2,7 +2,7 @@
 
 use crate::host::elementwise::zip3;
 use crate::kernels::Binary;
-use crate::op::{Operation, take, unsupported};
+use crate::op::{Operation, take, take_owned};
 use crate::{DType, Element, HostTensor, Result, Spec, Value, ensure, shape, with_element};
 use burn_backend::Backend;
 use serde::Deserialize;
@@ -65,8 +65,7 @@ impl Operation for Choose {
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
         let name = self.name();
-        let [first, second, third] =
-            <[Value<B>; 3]>::try_from(operands).map_err(|_| unsupported(name))?;
+        let [first, second, third] = take_owned(name, operands)?;
         match self {
             Choose::Select => {
                 let mask = first.broadcast(&out.shape).into_bool();

@@ -3,7 +3,7 @@
 use super::Pad;
 use crate::host::conv::{Convolution, Spatial};
 use crate::host::matmul::{group_axes, matmul};
-use crate::op::{Operation, take, unsupported};
+use crate::op::{Operation, take, take_owned, unsupported};
 use crate::shape::{check_axes, size};
 use crate::{DType, Error, HostTensor, Result, Shape, Spec, Value, ensure};
 use burn_backend::Backend;
@@ -231,7 +231,7 @@ impl Operation for Conv {
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
         let name = self.name();
-        let [input, kernel] = <[Value<B>; 2]>::try_from(operands).map_err(|_| unsupported(name))?;
+        let [input, kernel] = take_owned(name, operands)?;
         let (input_shape, kernel_shape) = self.permuted(&input.shape(), &kernel.shape());
         let spatial = self.spatial(&input_shape, &kernel_shape)?;
         if !has_kernel(&spatial, out.dtype) {

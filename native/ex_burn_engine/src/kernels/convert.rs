@@ -1,6 +1,6 @@
 //! The elements as another type.
 
-use crate::op::{Operation, take, unsupported};
+use crate::op::{Operation, take, take_owned, unsupported};
 use crate::{DType, HostTensor, Result, Spec, Value, ensure};
 use burn_backend::Backend;
 use serde::Deserialize;
@@ -44,9 +44,9 @@ impl Operation for Convert {
     }
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
-        let [operand] = take(self.name(), &operands)?;
+        let [operand] = take_owned(self.name(), operands)?;
         match self {
-            Convert::AsType => Ok(operand.clone().cast(out.dtype)),
+            Convert::AsType => Ok(operand.cast(out.dtype)),
             Convert::Bitcast => Err(unsupported(self.name())),
         }
     }

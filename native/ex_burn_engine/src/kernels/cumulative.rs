@@ -2,8 +2,8 @@
 
 use super::axis::{self, Reducer};
 use crate::host::parallel;
-use crate::op::{Operation, take, unsupported};
-use crate::{DType, Element, HostTensor, Result, Spec, Value, ensure, shape, with_element};
+use crate::op::{Operation, take, take_owned};
+use crate::{DType, Element, HostTensor, Result, Spec, Value, with_element};
 use burn_backend::Backend;
 use rayon::prelude::*;
 use serde::Deserialize;
@@ -30,11 +30,7 @@ impl Operation for Cumulative {
     }
 
     fn infer(&self, operands: &[Spec], dtype: DType) -> Result<Spec> {
-        let [operand] = take(self.name(), operands)?;
-        let expected = "a result of the operand's type";
-        ensure!(dtype == operand.dtype, self.name(), format!("{operand} to {dtype}"), expected);
-        shape::check_axes(self.name(), &[self.axis], operand.rank())?;
-        Ok(operand.clone())
+        axis::infer_kept(self.name(), self.axis, operands, dtype)
     }
 
     fn host(&self, operands: &[HostTensor], out: &Spec) -> Result<HostTensor> {
@@ -61,9 +57,9 @@ impl Operation for Cumulative {
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, _out: &Spec) -> Result<Value<B>> {
         let name = self.name();
-        let [operand] = <[Value<B>; 1]>::try_from(operands).map_err(|_| unsupported(name))?;
+        let [operand] = take_owned(name, operands)?;
         let axis = self.axis;
-        let reversed = |value| if self.reverse { axis::flip::<B>(value, axis) } else { value };
+        let reversed = |value| if self.reverse { Value::flip(value, &[axis]) } else { value };
         Ok(reversed(match (reversed(operand), self.kind) {
             (Value::Float(tensor), Reducer::Sum) => Value::Float(B::float_cumsum(tensor, axis)),
             (value, kind) => doubling(value, axis, kind)?,
@@ -82,7 +78,7 @@ fn doubling<B: Backend>(mut value: Value<B>, axis: usize, kind: Reducer) -> Resu
         let head = axis::slice(value.clone(), axis, [0, distance, 1]);
         let before = axis::slice(value.clone(), axis, [0, length - distance, 1]);
         let after = axis::slice(value, axis, [distance, length, 1]);
-        value = axis::concatenate(head, kind.combine(before, after)?, axis)?;
+        value = Value::concatenate("cumulative", vec![head, kind.combine(before, after)?], axis)?;
         distance *= 2;
     }
     Ok(value)
@@ -171,14 +167,10 @@ impl Cumulative {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{check_burn, check_gradient, close, host};
+    use crate::testing::{check_burn, check_gradient, close, host, values};
     use std::slice::from_ref;
 
     const KINDS: [Reducer; 4] = [Reducer::Sum, Reducer::Product, Reducer::Max, Reducer::Min];
-
-    fn values<T: Element>(tensor: &HostTensor) -> Vec<T> {
-        tensor.elements::<T>().into_owned()
-    }
 
     // The values are those of Nx.BinaryBackend.
     #[test]

@@ -1,7 +1,7 @@
 //! Sums of products over contracted axes: products of vectors, matrices and batches of them.
 
 use crate::host::matmul::{group_axes, matmul};
-use crate::op::{Operation, take, unsupported};
+use crate::op::{Operation, take, take_owned, unsupported};
 use crate::shape::{check_axes, show, size};
 use crate::{DType, HostTensor, Result, Shape, Spec, Value, ensure};
 use burn_backend::Backend;
@@ -93,7 +93,7 @@ impl Operation for Dot {
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
         let name = self.name();
-        let [left, right] = <[Value<B>; 2]>::try_from(operands).map_err(|_| unsupported(name))?;
+        let [left, right] = take_owned(name, operands)?;
         // Burn's devices multiply few of the integer types.
         if out.dtype.is_integer() {
             return Err(unsupported(name));

@@ -2,7 +2,7 @@
 
 use crate::host::elementwise::{Walk, map};
 use crate::host::parallel;
-use crate::op::{Operation, check_kept, take, unsupported};
+use crate::op::{Operation, check_kept, take, take_owned};
 use crate::{DType, Element, Error, HostTensor, Result, Spec, Value, ensure, shape};
 use crate::{with_element, with_integer};
 use burn_backend::Backend;
@@ -95,8 +95,7 @@ impl Operation for Gather {
     }
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
-        let [tensor, indices] =
-            <[Value<B>; 2]>::try_from(operands).map_err(|_| unsupported(GATHER))?;
+        let [tensor, indices] = take_owned(GATHER, operands)?;
         let sizes: Vec<usize> = self.axes.iter().map(|&axis| tensor.shape()[axis]).collect();
         let columns = burn_columns(indices, sizes.len());
         let columns: Result<Vec<_>> = columns
@@ -110,7 +109,7 @@ impl Operation for Gather {
         let count = shape::size(&sizes);
         let inner = shape::size(&tensor.shape()) / count;
         let table = tensor.permute(&order).reshape(&[count, inner]);
-        Ok(select(table, 0, indices).reshape(&out.shape))
+        Ok(table.select(0, indices).reshape(&out.shape))
     }
 }
 
@@ -145,8 +144,7 @@ impl Operation for Take {
     }
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
-        let [tensor, indices] =
-            <[Value<B>; 2]>::try_from(operands).map_err(|_| unsupported(TAKE))?;
+        let [tensor, indices] = take_owned(TAKE, operands)?;
         let sizes = tensor.shape();
         let count = shape::size(&indices.shape());
         let indices = indices.reshape(&[count]);
@@ -159,7 +157,7 @@ impl Operation for Take {
         } else {
             (vec![outer, sizes[self.axis], inner], 1)
         };
-        Ok(select(tensor.reshape(&table), axis, indices).reshape(&out.shape))
+        Ok(tensor.reshape(&table).select(axis, indices).reshape(&out.shape))
     }
 }
 
@@ -217,8 +215,7 @@ impl Operation for TakeAlongAxis {
     }
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, _out: &Spec) -> Result<Value<B>> {
-        let [tensor, indices] =
-            <[Value<B>; 2]>::try_from(operands).map_err(|_| unsupported(TAKE_ALONG_AXIS))?;
+        let [tensor, indices] = take_owned(TAKE_ALONG_AXIS, operands)?;
         let indices = burn_clamped(TAKE_ALONG_AXIS, indices, tensor.shape()[self.axis])?;
         Ok(match tensor {
             Value::Float(tensor) => Value::Float(B::float_gather(self.axis, tensor, indices)),
@@ -339,27 +336,10 @@ pub(super) fn burn_flat<B: Backend>(columns: Vec<IntTensor<B>>, sizes: &[usize])
     })
 }
 
-/// The parts of `tensor` at indices of `axis`.
-pub(super) fn select<B: Backend>(tensor: Value<B>, axis: usize, indices: IntTensor<B>) -> Value<B> {
-    match tensor {
-        Value::Float(tensor) => Value::Float(B::float_select(tensor, axis, indices)),
-        Value::Int(tensor) => Value::Int(B::int_select(tensor, axis, indices)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{check_burn, check_gradient, close};
-
-    fn iota(shape: &[usize]) -> HostTensor {
-        HostTensor::from_vec((0..shape::size(shape) as i32).collect(), shape)
-    }
-
-    fn floats(shape: &[usize]) -> HostTensor {
-        let values = (0..shape::size(shape)).map(|at| (at as f64 * 1.3).sin());
-        HostTensor::from_vec(values.collect(), shape)
-    }
+    use crate::testing::{check_burn, check_gradient, close, floats, iota};
 
     fn indices<const N: usize>(values: [i64; N], shape: &[usize]) -> HostTensor {
         HostTensor::from_vec(values.to_vec(), shape)

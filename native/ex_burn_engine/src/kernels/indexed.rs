@@ -1,10 +1,9 @@
 //! Writing updates into a tensor at indices.
 
-use super::gather::select;
 use super::gather::{burn_clamped, burn_columns, burn_flat, check_indices, column, offsets, rest};
 use crate::host::elementwise::map;
 use crate::host::parallel;
-use crate::op::{Operation, take, unsupported};
+use crate::op::{Operation, take, take_owned, unsupported};
 use crate::{DType, Element, HostTensor, Result, Shape, Spec, Value, ensure, shape};
 use crate::{with_element, with_integer};
 use burn_backend::tensor::{Device, IndexingUpdateOp};
@@ -162,8 +161,7 @@ impl Operation for Indexed {
     /// is found: Burn promises no order between them.
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
         let name = self.name();
-        let [target, indices, updates] =
-            <[Value<B>; 3]>::try_from(operands).map_err(|_| unsupported(name))?;
+        let [target, indices, updates] = take_owned(name, operands)?;
         let rows = Rows::new(&self.axes, &out.shape, &updates.shape());
         let target = target.cast(out.dtype).permute(&rows.order);
         let updates = updates.cast(out.dtype);
@@ -310,7 +308,7 @@ fn burn_put<B: Backend>(
     }
     let (count, window) = (updates.shape()[0], shape::size(&updates.shape()[1..]));
     let numbers = integers::<B>(last.iter().map(|write| write.1).collect(), &[last.len()], &device);
-    let mut updates = select(updates.reshape(&[count, window]), 0, numbers.into_int(name)?);
+    let mut updates = updates.reshape(&[count, window]).select(0, numbers.into_int(name)?);
     let mut table = [rows.count(), rows.length()];
     let mut positions: Vec<i64> = last.iter().map(|write| write.0).collect();
     if let Some(covered) = &rows.covered {
@@ -344,7 +342,7 @@ fn integers<B: Backend>(values: Vec<i64>, shape: &[usize], device: &Device<B>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{burn, check_burn, check_gradient, close, host};
+    use crate::testing::{burn, check_burn, check_gradient, close, floats, host};
     use burn_flex::Flex;
 
     fn op(kind: IndexedKind, axes: &[usize]) -> Indexed {
@@ -353,11 +351,6 @@ mod tests {
 
     fn tensor<const N: usize>(values: [i64; N], shape: &[usize]) -> HostTensor {
         HostTensor::from_vec(values.to_vec(), shape)
-    }
-
-    fn floats(shape: &[usize]) -> HostTensor {
-        let values = (0..shape::size(shape)).map(|at| (at as f64 * 1.3).sin());
-        HostTensor::from_vec(values.collect(), shape)
     }
 
     fn noise(count: usize, below: u64) -> Vec<i64> {

@@ -1,6 +1,6 @@
 //! Other views of a tensor's elements: none of these operations computes anything.
 
-use crate::op::{Operation, check_kept, take};
+use crate::op::{Operation, check_kept, take, take_owned};
 use crate::{DType, HostTensor, Result, Shape, Spec, Value, ensure, shape};
 use burn_backend::Backend;
 use serde::Deserialize;
@@ -36,8 +36,8 @@ impl Operation for Reshape {
     }
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
-        let [operand] = take(self.name(), &operands)?;
-        Ok(operand.clone().reshape(&out.shape))
+        let [operand] = take_owned(self.name(), operands)?;
+        Ok(operand.reshape(&out.shape))
     }
 }
 
@@ -73,8 +73,8 @@ impl Operation for Transpose {
     }
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, _out: &Spec) -> Result<Value<B>> {
-        let [operand] = take(self.name(), &operands)?;
-        Ok(operand.clone().permute(&self.axes))
+        let [operand] = take_owned(self.name(), operands)?;
+        Ok(operand.permute(&self.axes))
     }
 }
 
@@ -125,14 +125,14 @@ impl Operation for Broadcast {
     }
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
-        let [operand] = take(self.name(), &operands)?;
+        let [operand] = take_owned(self.name(), operands)?;
         let mut order: Vec<usize> = (0..self.axes.len()).collect();
         order.sort_by_key(|&own| self.axes[own]);
         let mut aligned = vec![1; out.rank()];
         for (&size, &axis) in operand.shape().iter().zip(&self.axes) {
             aligned[axis] = size;
         }
-        Ok(operand.clone().permute(&order).reshape(&aligned).broadcast(&out.shape))
+        Ok(operand.permute(&order).reshape(&aligned).broadcast(&out.shape))
     }
 }
 
@@ -167,8 +167,8 @@ impl Operation for Reverse {
     }
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, _out: &Spec) -> Result<Value<B>> {
-        let [operand] = take(self.name(), &operands)?;
-        Ok(operand.clone().flip(&self.axes))
+        let [operand] = take_owned(self.name(), operands)?;
+        Ok(operand.flip(&self.axes))
     }
 }
 

@@ -1,9 +1,10 @@
 //! A value put around and between the elements.
 
+use super::axis;
 use crate::host::parallel;
-use crate::op::{Operation, take, unsupported};
+use crate::op::{Operation, take, take_owned};
 use crate::{DType, Error, HostTensor, Result, Spec, Value, ensure, shape, with_element};
-use burn_backend::{Backend, Slice};
+use burn_backend::Backend;
 use serde::Deserialize;
 
 /// More than any axis can hold; below it, no sum overflows.
@@ -75,8 +76,7 @@ impl Operation for Pad {
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
         let name = self.name();
-        let [operand, value] =
-            <[Value<B>; 2]>::try_from(operands).map_err(|_| unsupported(name))?;
+        let [operand, value] = take_owned(name, operands)?;
         let (mut tensor, value) = (operand.cast(out.dtype), value.cast(out.dtype));
         for (axis, &(low, high, interior)) in self.padding.iter().enumerate() {
             let size = tensor.shape()[axis];
@@ -91,7 +91,11 @@ impl Operation for Pad {
                 let blocks = Value::concatenate(name, blocks, axis + 1)?;
                 shape.remove(axis + 1);
                 shape[axis] = size * (interior as usize + 1);
-                tensor = narrow(blocks.reshape(&shape), axis, 0, shape[axis] - interior as usize);
+                tensor = axis::slice(
+                    blocks.reshape(&shape),
+                    axis,
+                    [0, shape[axis] - interior as usize, 1],
+                );
             }
             let block = |length: i64, shape: &[usize]| {
                 let mut shape = shape.to_vec();
@@ -110,7 +114,7 @@ impl Operation for Pad {
             tensor = Value::concatenate(name, blocks, axis)?;
             if low < 0 || high < 0 {
                 let start = low.min(0).unsigned_abs() as usize;
-                tensor = narrow(tensor, axis, start, start + out.shape[axis]);
+                tensor = axis::slice(tensor, axis, [start, start + out.shape[axis], 1]);
             }
         }
         Ok(tensor)
@@ -150,13 +154,6 @@ impl Pad {
         let source = source.iter().skip(first);
         target.iter_mut().step_by(step as usize).zip(source).for_each(|(to, &from)| *to = from);
     }
-}
-
-/// The elements from `start` to before `end` along `axis`.
-fn narrow<B: Backend>(value: Value<B>, axis: usize, start: usize, end: usize) -> Value<B> {
-    let mut ranges = vec![Slice::full(); value.shape().len()];
-    ranges[axis] = Slice::new(start as isize, Some(end as isize), 1);
-    value.slice(&ranges)
 }
 
 #[cfg(test)]

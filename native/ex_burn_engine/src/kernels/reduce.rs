@@ -3,7 +3,7 @@
 use super::axis::{self, Reducer};
 use crate::host::elementwise::Walk;
 use crate::host::parallel;
-use crate::op::{Operation, take, unsupported};
+use crate::op::{Operation, take, take_owned, unsupported};
 use crate::{DType, Element, HostTensor, Result, Shape, Spec, Value, ensure, shape};
 use crate::{with_element, with_integer};
 use burn_backend::tensor::{BoolTensor, FloatTensor, IntTensor};
@@ -97,7 +97,7 @@ impl Operation for Reduce {
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
         let name = self.name();
-        let [operand] = <[Value<B>; 1]>::try_from(operands).map_err(|_| unsupported(name))?;
+        let [operand] = take_owned(name, operands)?;
         let (merged, axes) = merge_axes(&operand.shape(), &self.axes);
         let operand = operand.reshape(&merged);
         let along = |value: Value<B>, step: &dyn Fn(Value<B>, usize) -> Result<Value<B>>| {
@@ -219,7 +219,7 @@ impl Operation for ArgReduce {
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
         let name = self.name();
-        let [operand] = <[Value<B>; 1]>::try_from(operands).map_err(|_| unsupported(name))?;
+        let [operand] = take_owned(name, operands)?;
         let (operand, axis) = match self.axis {
             Some(axis) => (operand, axis),
             None => {
@@ -546,7 +546,7 @@ fn extreme<B: Backend>(
 mod tests {
     use super::*;
     use crate::Op;
-    use crate::testing::{check_burn, check_gradient, host};
+    use crate::testing::{check_burn, check_gradient, host, values};
     use half::bf16;
     use std::slice::from_ref;
 
@@ -565,10 +565,6 @@ mod tests {
 
     fn result_type(kind: ReduceKind, operand: DType) -> DType {
         if matches!(kind, ReduceKind::All | ReduceKind::Any) { DType::U8 } else { operand }
-    }
-
-    fn values<T: Element>(tensor: &HostTensor) -> Vec<T> {
-        tensor.elements::<T>().into_owned()
     }
 
     /// The result by the definition, one index at a time.

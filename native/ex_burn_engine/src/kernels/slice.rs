@@ -1,6 +1,6 @@
 //! Reading and writing a box of a tensor.
 
-use crate::op::{Operation, check_kept, take, unsupported};
+use crate::op::{Operation, check_kept, take, take_owned};
 use crate::{DType, Element, Error, HostTensor, Result, Spec, Value, ensure, shape};
 use crate::{with_element, with_integer};
 use burn_backend::{Backend, Slice as Range};
@@ -73,7 +73,7 @@ impl Operation for Slice {
     }
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, _out: &Spec) -> Result<Value<B>> {
-        let [tensor] = <[Value<B>; 1]>::try_from(operands).map_err(|_| unsupported(SLICE))?;
+        let [tensor] = take_owned(SLICE, operands)?;
         let starts = fit(&self.starts, &tensor.shape(), &self.lengths);
         Ok(burn_slice(tensor, &starts, &self.lengths, &self.strides))
     }
@@ -102,7 +102,7 @@ impl Operation for DynamicSlice {
 
     fn burn<B: Backend>(&self, mut operands: Vec<Value<B>>, _out: &Spec) -> Result<Value<B>> {
         let starts = operands.split_off(Ord::min(1, operands.len()));
-        let [tensor] = <[Value<B>; 1]>::try_from(operands).map_err(|_| unsupported(SLICE))?;
+        let [tensor] = take_owned(SLICE, operands)?;
         let starts = fit(&read_burn(SLICE, starts)?, &tensor.shape(), &self.lengths);
         Ok(burn_slice(tensor, &starts, &self.lengths, &self.strides))
     }
@@ -125,8 +125,7 @@ impl Operation for PutSlice {
     }
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
-        let [tensor, slice] =
-            <[Value<B>; 2]>::try_from(operands).map_err(|_| unsupported(PUT_SLICE))?;
+        let [tensor, slice] = take_owned(PUT_SLICE, operands)?;
         let starts = fit(&self.starts, &out.shape, &slice.shape());
         burn_put_slice(tensor, slice, &starts, out)
     }
@@ -150,8 +149,7 @@ impl Operation for DynamicPutSlice {
 
     fn burn<B: Backend>(&self, mut operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
         let starts = operands.split_off(Ord::min(2, operands.len()));
-        let [tensor, slice] =
-            <[Value<B>; 2]>::try_from(operands).map_err(|_| unsupported(PUT_SLICE))?;
+        let [tensor, slice] = take_owned(PUT_SLICE, operands)?;
         let starts = fit(&read_burn(PUT_SLICE, starts)?, &out.shape, &slice.shape());
         burn_put_slice(tensor, slice, &starts, out)
     }
@@ -338,16 +336,7 @@ fn burn_put_slice<B: Backend>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{check_burn, check_gradient, host};
-
-    fn iota(shape: &[usize]) -> HostTensor {
-        HostTensor::from_vec((0..shape::size(shape) as i32).collect(), shape)
-    }
-
-    fn floats(shape: &[usize]) -> HostTensor {
-        let values = (0..shape::size(shape)).map(|at| (at as f64 * 1.3).sin());
-        HostTensor::from_vec(values.collect(), shape)
-    }
+    use crate::testing::{check_burn, check_gradient, floats, host, iota};
 
     fn slice(starts: &[usize], lengths: &[usize], strides: &[usize]) -> Slice {
         let [starts, lengths, strides] = [starts, lengths, strides].map(<[usize]>::to_vec);

@@ -1,7 +1,8 @@
 //! Sorting along an axis. Equal elements keep their order, and NaN is above everything.
 
+use super::axis::infer_kept;
 use crate::host::parallel;
-use crate::op::{Operation, take, unsupported};
+use crate::op::{Operation, take, take_owned, unsupported};
 use crate::{DType, Element, HostTensor, Result, Shape, Spec, Value, ensure, shape, with_element};
 use burn_backend::Backend;
 use rayon::slice::ParallelSliceMut;
@@ -32,11 +33,7 @@ impl Operation for Sort {
     }
 
     fn infer(&self, operands: &[Spec], dtype: DType) -> Result<Spec> {
-        let [operand] = take(self.name(), operands)?;
-        let expected = "a result of the operand's type";
-        ensure!(dtype == operand.dtype, self.name(), format!("{operand} to {dtype}"), expected);
-        shape::check_axes(self.name(), &[self.axis], operand.rank())?;
-        Ok(operand.clone())
+        infer_kept(self.name(), self.axis, operands, dtype)
     }
 
     fn host(&self, operands: &[HostTensor], _out: &Spec) -> Result<HostTensor> {
@@ -60,7 +57,7 @@ impl Operation for Sort {
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, _out: &Spec) -> Result<Value<B>> {
         let name = self.name();
-        let [operand] = <[Value<B>; 1]>::try_from(operands).map_err(|_| unsupported(name))?;
+        let [operand] = take_owned(name, operands)?;
         match operand {
             Value::Float(tensor) => {
                 Ok(Value::Float(B::float_sort(tensor, self.axis, self.descending)))
@@ -154,12 +151,8 @@ fn positions<T: Element>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{check_burn, check_gradient, host};
+    use crate::testing::{check_burn, check_gradient, host, values};
     use std::slice::from_ref;
-
-    fn values<T: Element>(tensor: &HostTensor) -> Vec<T> {
-        tensor.elements::<T>().into_owned()
-    }
 
     // The values are those of Nx.BinaryBackend.
     #[test]

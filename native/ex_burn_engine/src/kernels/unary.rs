@@ -1,7 +1,7 @@
 //! Functions of one tensor, element by element.
 
 use crate::host::elementwise::map;
-use crate::op::{Operation, take, unsupported};
+use crate::op::{Operation, take, take_owned, unsupported};
 use crate::{DType, Element, Float, HostTensor, Integer, Result, Spec, Value, ensure};
 use crate::{with_element, with_float, with_integer};
 use burn_backend::tensor::FloatTensor;
@@ -86,7 +86,7 @@ macro_rules! unary {
 
             fn burn<B: Backend>(&self, operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
                 let name = self.name();
-                let [operand] = <[Value<B>; 1]>::try_from(operands).map_err(|_| unsupported(name))?;
+                let [operand] = take_owned(name, operands)?;
                 Ok(match self {
                     $(Unary::$float => {
                         Value::Float($float_burn(operand.cast(out.dtype).into_float(name)?))

@@ -3,7 +3,7 @@
 use super::axis::{self, Reducer};
 use super::reduce;
 use crate::host::parallel;
-use crate::op::{Operation, take, unsupported};
+use crate::op::{Operation, take, take_owned};
 use crate::{DType, Element, HostTensor, Result, Shape, Spec, Value, ensure, shape, with_element};
 use burn_backend::Backend;
 use serde::Deserialize;
@@ -146,7 +146,7 @@ impl Operation for Window {
 
     fn burn<B: Backend>(&self, operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
         let name = self.name();
-        let [operand] = <[Value<B>; 1]>::try_from(operands).map_err(|_| unsupported(name))?;
+        let [operand] = take_owned(name, operands)?;
         let axes = self.axes(&operand.shape())?;
         let mut value = operand.cast(out.dtype);
         for at in shrinking_first(&axes) {
