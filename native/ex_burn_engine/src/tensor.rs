@@ -82,12 +82,16 @@ impl Tensor {
     /// Runs one operation on tensors of one device; without operands, the result goes to `device`.
     pub fn apply(op: &Op, operands: &[Tensor], dtype: DType, device: Device) -> Result<Self> {
         let specs: Vec<Spec> = operands.iter().map(Tensor::spec).collect();
-        let out = op.infer(&specs, dtype)?;
+        Tensor::compute(op, operands, &op.infer(&specs, dtype)?, device)
+    }
+
+    /// As [`Tensor::apply`], once [`Operation::infer`] gave `out` for the operands' specs.
+    pub fn compute(op: &Op, operands: &[Tensor], out: &Spec, device: Device) -> Result<Self> {
         Ok(match Operands::of(op.name(), operands, device)? {
-            Operands::Host(values) => Tensor::from(OnHost.execute(op, values, &out)?),
+            Operands::Host(values) => Tensor::from(OnHost.execute(op, values, out)?),
             Operands::Device(values, device, accelerator) => {
                 let executor = OnDevice { device: accelerator };
-                Tensor::on_device(executor.execute(op, values, &out)?, device)
+                Tensor::on_device(executor.execute(op, values, out)?, device)
             }
         })
     }

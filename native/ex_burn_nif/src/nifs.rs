@@ -5,16 +5,16 @@
 //! dirty scheduler.
 
 use crate::memory;
-use crate::reply::reply;
+use crate::reply::{atom, quick, reply};
 use crate::resource::{self, ProgramResource, TensorResource};
 use crate::term::decode;
 use ex_burn_engine::{
     DType, Device, Error, Graph, Op, Operation, Program, Result, Shape, Spec, Tensor, worker,
 };
-use rustler::{Atom, Binary, Encoder, Env, NewBinary, ResourceArc, Term};
+use rustler::{Binary, Env, NewBinary, ResourceArc, Term};
 
 mod atoms {
-    rustler::atoms! { ok, dirty, already_deallocated }
+    rustler::atoms! { ok, already_deallocated }
 }
 
 /// Elements, or steps of similar cost, that a normal scheduler has time for.
@@ -38,11 +38,7 @@ fn function_count() -> usize {
 #[rustler::nif(schedule = "DirtyCpu")]
 fn devices(env: Env) -> Term {
     reply(env, "devices", || {
-        let named = |device: &Device| {
-            let name = Atom::from_str(env, &device.to_string());
-            name.map(|name| (name, device.title()))
-                .map_err(|_| Error::new("devices", "a name", "an atom"))
-        };
+        let named = |device: &Device| Ok((atom(env, device)?, device.title()));
         Device::available().iter().map(named).collect::<Result<Vec<_>>>()
     })
 }
@@ -61,11 +57,11 @@ fn from_binary<'a>(
     shape: Term<'a>,
     device: Term<'a>,
 ) -> Term<'a> {
-    let large = binary.decode::<Binary>().is_ok_and(|binary| binary.len() > QUICK_BYTES);
-    if large || !on_cpu(device) {
-        return atoms::dirty().encode(env);
-    }
-    reply(env, "from_binary", || read(binary, dtype, shape, device))
+    quick(env, "from_binary", || {
+        let large = binary.decode::<Binary>().is_ok_and(|binary| binary.len() > QUICK_BYTES);
+        let on_cpu = decode::<Device>("from_binary", device)? == Device::Cpu;
+        if large || !on_cpu { Ok(None) } else { read(binary, dtype, shape, device).map(Some) }
+    })
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
@@ -88,8 +84,8 @@ fn read(
     let name = "from_binary";
     let spec = Spec::new(decode::<DType>(name, dtype)?, decode::<Shape>(name, shape)?);
     let device: Device = decode(name, device)?;
-    let given = || format!("{:?}", binary.get_type()).to_lowercase();
-    let bytes: Binary = binary.decode().map_err(|_| Error::new(name, given(), "a binary"))?;
+    let refused = |_| Error::new(name, resource::describe(binary), "a binary");
+    let bytes: Binary = binary.decode().map_err(refused)?;
     let tensor = Tensor::from_bytes(&bytes, &spec, Device::Cpu)?;
     let tensor = match device {
         Device::Cpu => tensor,
@@ -100,12 +96,12 @@ fn read(
 
 #[rustler::nif]
 fn to_binary<'a>(env: Env<'a>, tensor: Term<'a>, limit: Term<'a>) -> Term<'a> {
-    let quick = resource::tensor("to_binary", tensor)
-        .map(|tensor| tensor.device() == Device::Cpu && tensor.spec().byte_size() <= QUICK_BYTES);
-    if quick == Ok(false) {
-        return atoms::dirty().encode(env);
-    }
-    reply(env, "to_binary", || write(env, tensor, limit))
+    quick(env, "to_binary", || {
+        let source = resource::tensor("to_binary", tensor)?;
+        let large = source.spec().byte_size() > QUICK_BYTES;
+        let on_cpu = source.device() == Device::Cpu;
+        if large || !on_cpu { Ok(None) } else { write(env, tensor, limit).map(Some) }
+    })
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
@@ -129,18 +125,13 @@ fn write<'a>(env: Env<'a>, tensor: Term<'a>, limit: Term<'a>) -> Result<Term<'a>
 fn spec<'a>(env: Env<'a>, tensor: Term<'a>) -> Term<'a> {
     reply(env, "spec", || {
         let Spec { dtype, shape } = resource::tensor("spec", tensor)?.spec();
-        let dtype = Atom::from_str(env, &dtype.to_string());
-        Ok((dtype.map_err(|_| Error::new("spec", "a type", "an atom"))?, shape))
+        Ok((atom(env, dtype)?, shape))
     })
 }
 
 #[rustler::nif]
 fn device<'a>(env: Env<'a>, tensor: Term<'a>) -> Term<'a> {
-    reply(env, "device", || {
-        let device = resource::tensor("device", tensor)?.device();
-        Atom::from_str(env, &device.to_string())
-            .map_err(|_| Error::new("device", "a name", "an atom"))
-    })
+    reply(env, "device", || atom(env, resource::tensor("device", tensor)?.device()))
 }
 
 /// `:ok` when the tensor's memory was let go, `:already_deallocated` if that was done before.
@@ -171,13 +162,10 @@ fn eval<'a>(
     dtype: Term<'a>,
     device: Term<'a>,
 ) -> Term<'a> {
-    let mut dirty = false;
-    let answer = reply(env, "eval", || {
+    quick(env, "eval", || {
         let call = Call::decode(op, operands, dtype, device)?;
-        dirty = !call.is_quick()?;
-        Ok(if dirty { None } else { Some(TensorResource::new(call.run()?)) })
-    });
-    if dirty { atoms::dirty().encode(env) } else { answer }
+        if call.is_quick() { call.run().map(TensorResource::new).map(Some) } else { Ok(None) }
+    })
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
@@ -194,12 +182,13 @@ fn eval_dirty<'a>(
     })
 }
 
-/// The arguments of `eval`.
+/// The arguments of `eval`, found to fit.
 struct Call {
     op: Op,
     operands: Vec<Tensor>,
-    dtype: DType,
+    out: Spec,
     device: Device,
+    work: usize,
 }
 
 impl Call {
@@ -207,20 +196,26 @@ impl Call {
         let op: Op = decode("eval", op)?;
         let operands = resource::tensors(op.name(), operands)?;
         let dtype = decode(op.name(), dtype)?;
-        let device = decode(op.name(), device)?;
-        let device = operands.first().map_or(device, Tensor::device);
-        Ok(Self { op, operands, dtype, device })
+        let device = device_of(op.name(), &operands, device)?;
+        let specs: Vec<Spec> = operands.iter().map(Tensor::spec).collect();
+        let out = op.infer(&specs, dtype)?;
+        let work = op.work(&specs, &out);
+        Ok(Self { op, operands, out, device, work })
     }
 
-    fn is_quick(&self) -> Result<bool> {
-        let specs: Vec<Spec> = self.operands.iter().map(Tensor::spec).collect();
-        let out = self.op.infer(&specs, self.dtype)?;
-        Ok(self.device == Device::Cpu && self.op.work(&specs, &out) <= QUICK_WORK)
+    fn is_quick(&self) -> bool {
+        self.device == Device::Cpu && self.work <= QUICK_WORK
     }
 
     fn run(self) -> Result<Tensor> {
-        Tensor::apply(&self.op, &self.operands, self.dtype, self.device)
+        Tensor::compute(&self.op, &self.operands, &self.out, self.device)
     }
+}
+
+/// The device of the tensors; without any, the one that the term names.
+fn device_of(function: &str, tensors: &[Tensor], device: Term) -> Result<Device> {
+    let device = decode(function, device)?;
+    Ok(tensors.first().map_or(device, Tensor::device))
 }
 
 /// Checks a graph of operations and keeps it.
@@ -235,30 +230,29 @@ fn compile<'a>(env: Env<'a>, graph: Term<'a>) -> Term<'a> {
 /// Runs a program. Without inputs, it runs on `device`.
 #[rustler::nif]
 fn run<'a>(env: Env<'a>, program: Term<'a>, inputs: Term<'a>, device: Term<'a>) -> Term<'a> {
-    let mut dirty = false;
-    let answer = reply(env, "run", || {
-        let (program, inputs, device) = decode_run(program, inputs, device)?;
-        dirty = device != Device::Cpu || program.work > QUICK_WORK;
-        if dirty { Ok(vec![]) } else { program.program.run(&inputs, device).map(references) }
-    });
-    if dirty { atoms::dirty().encode(env) } else { answer }
+    quick(env, "run", || {
+        let (program, inputs, device) = decode_run("run", program, inputs, device)?;
+        if device != Device::Cpu || program.work > QUICK_WORK {
+            return Ok(None);
+        }
+        program.program.run(&inputs, device).map(references).map(Some)
+    })
 }
 
 #[rustler::nif(schedule = "DirtyCpu")]
 fn run_dirty<'a>(env: Env<'a>, program: Term<'a>, inputs: Term<'a>, device: Term<'a>) -> Term<'a> {
     reply(env, "run", || {
-        let (program, inputs, device) = decode_run(program, inputs, device)?;
+        let (program, inputs, device) = decode_run("run", program, inputs, device)?;
         worker::run(device, move || program.program.run(&inputs, device)).map(references)
     })
 }
 
 type Run = (ResourceArc<ProgramResource>, Vec<Tensor>, Device);
 
-fn decode_run(program: Term, inputs: Term, device: Term) -> Result<Run> {
-    let program = resource::program("run", program)?;
-    let inputs = resource::tensors("run", inputs)?;
-    let device = decode("run", device)?;
-    let device = inputs.first().map_or(device, Tensor::device);
+fn decode_run(function: &str, program: Term, inputs: Term, device: Term) -> Result<Run> {
+    let program = resource::program(function, program)?;
+    let inputs = resource::tensors(function, inputs)?;
+    let device = device_of(function, &inputs, device)?;
     Ok((program, inputs, device))
 }
 
@@ -273,11 +267,8 @@ fn value_and_grad<'a>(
 ) -> Term<'a> {
     let name = "value_and_grad";
     reply(env, name, || {
-        let program = resource::program(name, program)?;
-        let inputs = resource::tensors(name, inputs)?;
+        let (program, inputs, device) = decode_run(name, program, inputs, device)?;
         let by: Vec<usize> = decode(name, by)?;
-        let device = decode(name, device)?;
-        let device = inputs.first().map_or(device, Tensor::device);
         let result =
             worker::run(device, move || program.program.value_and_grad(&inputs, &by, device))?;
         Ok((references(result.outputs), references(result.gradients)))
@@ -286,9 +277,4 @@ fn value_and_grad<'a>(
 
 fn references(tensors: Vec<Tensor>) -> Vec<ResourceArc<TensorResource>> {
     tensors.into_iter().map(TensorResource::new).collect()
-}
-
-/// Whether a term names the CPU; what names nothing is refused later.
-fn on_cpu(device: Term) -> bool {
-    !matches!(decode::<Device>("device", device), Ok(device) if device != Device::Cpu)
 }

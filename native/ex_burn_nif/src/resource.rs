@@ -85,6 +85,6 @@ pub fn program(function: &str, term: Term) -> Result<ResourceArc<ProgramResource
 }
 
 /// A term in an error: what kind it is, not what it holds.
-fn describe(term: Term) -> String {
+pub fn describe(term: Term) -> String {
     format!("{:?}", term.get_type()).to_lowercase()
 }
