@@ -17,7 +17,7 @@ defmodule ExBurn.Device do
       :cpu
   """
   @spec available() :: [t()]
-  def available, do: for({name, _title} <- Engine.devices(), do: name)
+  def available, do: for({name, _title} <- known(), do: name)
 
   @doc """
   The devices of `available/0` but the CPU.
@@ -81,6 +81,18 @@ defmodule ExBurn.Device do
   end
 
   @doc """
+  The device that an option names; without one, the default.
+
+  Raises `ExBurn.Error` if it isn't available.
+
+      iex> ExBurn.Device.choose(nil) == ExBurn.Device.default()
+      true
+  """
+  @spec choose(t() | :gpu | nil) :: t()
+  def choose(nil), do: default()
+  def choose(device), do: resolve(device)
+
+  @doc """
   What people call a device.
 
       iex> ExBurn.Device.title(:cpu)
@@ -88,8 +100,17 @@ defmodule ExBurn.Device do
   """
   @spec title(t()) :: String.t()
   def title(device) do
-    Enum.find_value(Engine.devices(), fn {name, title} -> name == device && title end) ||
+    Enum.find_value(known(), fn {name, title} -> name == device && title end) ||
       refuse(device)
+  end
+
+  # The engine finds them once, on a dirty scheduler; every call of a compiled function asks.
+  defp known do
+    with nil <- :persistent_term.get({__MODULE__, :known}, nil) do
+      devices = Engine.devices()
+      :persistent_term.put({__MODULE__, :known}, devices)
+      devices
+    end
   end
 
   defp refuse(device) do

@@ -35,7 +35,7 @@ defmodule ExBurn.Defn.Compiler do
   @impl true
   def __compile__(key, vars, fun, options) do
     {device, options} = Keyword.pop(options, :device)
-    device = Device.resolve(device || Device.default())
+    device = Device.choose(device)
 
     # Whatever of the options matters to the graph is in the function's own key.
     case Cache.fetch({key, signature(vars), device}, fn -> compile(vars, fun, device) end) do
@@ -120,6 +120,6 @@ defmodule ExBurn.Defn.Compiler do
 
   @impl true
   def __to_backend__(options) do
-    {Backend, device: Device.resolve(options[:device] || Device.default())}
+    {Backend, device: Device.choose(options[:device])}
   end
 end
