@@ -53,13 +53,31 @@ defmodule ExBurn.Backend do
 
   @impl true
   def from_binary(out, binary, options) do
-    put(out, Engine.from_binary(binary, type(out), dims(out), device(options)))
+    put(out, Engine.from_binary(whole_bytes(binary), type(out), dims(out), device(options)))
+  end
+
+  # Elements of less than a byte may end in the middle of one.
+  defp whole_bytes(binary) when is_binary(binary), do: binary
+
+  defp whole_bytes(bits) do
+    missing = 8 - rem(bit_size(bits), 8)
+    <<bits::bitstring, 0::size(missing)>>
   end
 
   ## Data
 
   @impl true
-  def to_binary(tensor, limit), do: Engine.to_binary(ref(tensor), limit)
+  def to_binary(%T{type: {_, bits}} = tensor, limit) do
+    binary = Engine.to_binary(ref(tensor), limit)
+    if bits < 8, do: unpadded(binary, tensor, limit), else: binary
+  end
+
+  defp unpadded(binary, %T{type: {_, bits}} = tensor, limit) do
+    size = tensor |> Nx.devectorize() |> Nx.size()
+    used = bits * min(limit || size, size)
+    <<elements::bitstring-size(used), _padding::bitstring>> = binary
+    elements
+  end
 
   @impl true
   def backend_deallocate(tensor), do: Engine.deallocate(ref(tensor))
@@ -70,7 +88,7 @@ defmodule ExBurn.Backend do
   end
 
   def backend_copy(tensor, backend, options) do
-    backend.from_binary(tensor, Engine.to_binary(ref(tensor), nil), options)
+    backend.from_binary(tensor, to_binary(tensor, nil), options)
   end
 
   @impl true
@@ -193,7 +211,7 @@ defmodule ExBurn.Backend do
   end
 
   defp ref(tensor, device) do
-    Engine.from_binary(Nx.to_binary(tensor), type(tensor), dims(tensor), device)
+    Engine.from_binary(whole_bytes(Nx.to_binary(tensor)), type(tensor), dims(tensor), device)
   end
 
   defp device(options), do: options[:device] || Device.default()

@@ -51,16 +51,14 @@ defmodule ExBurn.Operation do
   def new(:as_type, _out, [tensor]), do: {{:convert, :as_type}, [tensor]}
   def new(:bitcast, _out, [tensor]), do: {{:convert, :bitcast}, [tensor]}
 
-  # Of a real number, these are itself and nothing.
-  def new(:conjugate, _out, [tensor]), do: {{:convert, :as_type}, [tensor]}
-  def new(:real, _out, [tensor]), do: {{:convert, :as_type}, [tensor]}
-  def new(:imag, out, [_tensor]), do: new(:constant, out, [0])
+  def new(:real, _out, [tensor]), do: {{:part, :real}, [tensor]}
+  def new(:imag, _out, [tensor]), do: {{:part, :imag}, [tensor]}
+  def new(:conjugate, _out, [tensor]), do: {{:part, :conjugate}, [tensor]}
 
   # Creation
 
-  def new(:constant, out, [number]) when not is_struct(number) do
-    {{:constant, %{value: number, shape: dims(out)}}, []}
-  end
+  def new(:constant, out, [%Complex{re: re, im: im}]), do: new(:constant, out, [{re, im}])
+  def new(:constant, out, [number]), do: {{:constant, %{value: number, shape: dims(out)}}, []}
 
   def new(:iota, out, [axis]), do: {{:iota, %{shape: dims(out), axis: axis}}, []}
   def new(:eye, out, []), do: {{:eye, %{shape: dims(out)}}, []}
@@ -218,6 +216,21 @@ defmodule ExBurn.Operation do
     }
 
     {{:conv, attributes}, [tensor, kernel]}
+  end
+
+  # Transforms
+
+  for op <- [:fft, :ifft] do
+    def new(unquote(op), _out, [tensor, options]) do
+      attributes = %{
+        kind: unquote(op),
+        axis: options[:axis],
+        length: options[:length],
+        eps: options[:eps] * 1.0
+      }
+
+      {{:fourier, attributes}, [tensor]}
+    end
   end
 
   def new(_name, _out, _args), do: :error

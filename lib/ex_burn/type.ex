@@ -2,9 +2,14 @@ defmodule ExBurn.Type do
   @moduledoc false
   # The types of Nx under the engine's names.
 
-  @types for {kind, sizes} <- [s: [8, 16, 32, 64], u: [8, 16, 32, 64], f: [16, 32, 64], bf: [16]],
+  @types [{{:f8_e4m3fn, 8}, :f8_e4m3fn}] ++
+           for(
+             {kind, sizes} <-
+               [s: [2, 4, 8, 16, 32, 64], u: [2, 4, 8, 16, 32, 64]] ++
+                 [f: [8, 16, 32, 64], bf: [16], c: [64, 128]],
              size <- sizes,
              do: {{kind, size}, :"#{kind}#{size}"}
+           )
 
   @doc "The names of all types that the engine has."
   def names, do: unquote(for {_type, name} <- @types, do: name)

@@ -2,7 +2,8 @@
 
 use crate::execute::{Recorded, Recording};
 use crate::tensor::Operands;
-use crate::{Device, Error, HostTensor, Program, Result, Spec, Tensor, Value, ensure, shape};
+use crate::{Device, Error, HostTensor, Program, Result, Spec, Tensor, Value};
+use crate::{ensure, lower, shape};
 use burn_autodiff::Autodiff;
 use burn_backend::{AutodiffBackend, Backend};
 use burn_flex::Flex;
@@ -26,36 +27,38 @@ impl Program {
         device: Device,
     ) -> Result<Differentiated> {
         self.check_inputs(inputs)?;
-        self.check_differentiable(by)?;
+        let by = &self.check_differentiable(by)?;
         Ok(match Operands::of("value_and_grad", inputs, device)? {
             Operands::Host(values) => {
                 let values = values.into_iter().map(Value::from).collect();
                 let (outputs, gradients) =
                     self.differentiate::<Flex>(values, by, Default::default())?;
-                let tensors = |values: Vec<Value<Flex>>| {
-                    values
-                        .into_iter()
-                        .map(|value| HostTensor::try_from(value).map(Tensor::from))
-                        .collect()
+                let tensors = |values: Vec<Value<Flex>>| -> Result<Vec<HostTensor>> {
+                    values.into_iter().map(HostTensor::try_from).collect()
                 };
-                let outputs: Result<_> = tensors(outputs);
-                Differentiated { outputs: outputs?, gradients: tensors(gradients)? }
+                Differentiated {
+                    outputs: Tensor::assemble(self.outputs(), tensors(outputs)?, device),
+                    gradients: tensors(gradients)?.into_iter().map(Tensor::from).collect(),
+                }
             }
             Operands::Device(values, device, accelerator) => {
                 let (outputs, gradients) = self.differentiate(values, by, accelerator)?;
-                let tensors = |values: Vec<_>| {
-                    values.into_iter().map(|value| Tensor::on_device(value, device)).collect()
-                };
-                Differentiated { outputs: tensors(outputs), gradients: tensors(gradients) }
+                let gradients = gradients.into_iter();
+                Differentiated {
+                    outputs: Tensor::assemble(self.outputs(), outputs, device),
+                    gradients: gradients.map(|value| Tensor::on_device(value, device)).collect(),
+                }
             }
         })
     }
 
-    fn check_differentiable(&self, by: &[usize]) -> Result<()> {
+    /// The values that store the inputs named in `by`.
+    fn check_differentiable(&self, by: &[usize]) -> Result<Vec<usize>> {
         let op = "value_and_grad";
-        let output = self.outputs().next();
+        let output = self.outputs().first();
+        let is_real = |spec: &Spec| spec.dtype.is_native() && spec.dtype.is_float();
         ensure!(
-            output.is_some_and(|output| output.dtype.is_float() && output.size() == 1),
+            output.is_some_and(|output| is_real(output) && output.size() == 1),
             op,
             output.map_or("no output".to_owned(), Spec::to_string),
             "a float scalar as first output"
@@ -69,9 +72,12 @@ impl Program {
         })?;
         for &input in by {
             let spec = &self.inputs()[input];
-            ensure!(spec.dtype.is_float(), op, format!("input {input} of {spec}"), "a float input");
+            ensure!(is_real(spec), op, format!("input {input} of {spec}"), "a float input");
         }
-        Ok(())
+        let before = |input: usize| -> usize {
+            self.inputs()[..input].iter().map(|spec| lower::stored(spec).len()).sum()
+        };
+        Ok(by.iter().map(|&input| before(input)).collect())
     }
 
     #[allow(clippy::type_complexity)]

@@ -6,10 +6,16 @@ use std::fmt;
 
 /// The type of a tensor's elements.
 ///
-/// Every value is stored and computed as its own type; nothing is widened behind the caller's back.
+/// The types that Burn has, the *native* ones, are stored and computed as themselves. The others
+/// are stored in native ones ([`DType::stored`]) and computed in native ones
+/// ([`DType::computed`]); [`crate::lower`] is where that is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DType {
+    /// Signed integer, 2 bits.
+    S2,
+    /// Signed integer, 4 bits.
+    S4,
     /// Signed integer, 8 bits.
     S8,
     /// Signed integer, 16 bits.
@@ -18,6 +24,10 @@ pub enum DType {
     S32,
     /// Signed integer, 64 bits.
     S64,
+    /// Unsigned integer, 2 bits.
+    U2,
+    /// Unsigned integer, 4 bits.
+    U4,
     /// Unsigned integer, 8 bits; also the type of truth values.
     U8,
     /// Unsigned integer, 16 bits.
@@ -26,6 +36,11 @@ pub enum DType {
     U32,
     /// Unsigned integer, 64 bits.
     U64,
+    /// 8-bit float with 5 bits of exponent, as IEEE-754 would have it.
+    F8,
+    /// 8-bit float with 4 bits of exponent and no infinities, which saturates.
+    #[serde(rename = "f8_e4m3fn")]
+    F8E4M3Fn,
     /// IEEE-754 half precision.
     F16,
     /// bfloat16: the upper half of an [`DType::F32`].
@@ -34,6 +49,10 @@ pub enum DType {
     F32,
     /// IEEE-754 double precision.
     F64,
+    /// Complex number of two [`DType::F32`].
+    C64,
+    /// Complex number of two [`DType::F64`].
+    C128,
 }
 
 /// The family a type belongs to, in the order in which Nx merges them.
@@ -50,8 +69,8 @@ pub enum Class {
 }
 
 impl DType {
-    /// Every type, in the order of the declaration.
-    pub const ALL: [DType; 12] = [
+    /// The types that Burn has.
+    pub const NATIVE: [DType; 12] = [
         DType::S8,
         DType::S16,
         DType::S32,
@@ -69,38 +88,84 @@ impl DType {
     /// The name Nx gives the type, such as `f32`.
     pub const fn name(self) -> &'static str {
         match self {
+            DType::S2 => "s2",
+            DType::S4 => "s4",
             DType::S8 => "s8",
             DType::S16 => "s16",
             DType::S32 => "s32",
             DType::S64 => "s64",
+            DType::U2 => "u2",
+            DType::U4 => "u4",
             DType::U8 => "u8",
             DType::U16 => "u16",
             DType::U32 => "u32",
             DType::U64 => "u64",
+            DType::F8 => "f8",
+            DType::F8E4M3Fn => "f8_e4m3fn",
             DType::F16 => "f16",
             DType::BF16 => "bf16",
             DType::F32 => "f32",
             DType::F64 => "f64",
+            DType::C64 => "c64",
+            DType::C128 => "c128",
         }
     }
 
-    /// The size of one element in bytes.
+    /// The width of one element in bits, as it is read and written.
+    pub const fn bits(self) -> usize {
+        match self {
+            DType::S2 | DType::U2 => 2,
+            DType::S4 | DType::U4 => 4,
+            DType::S8 | DType::U8 | DType::F8 | DType::F8E4M3Fn => 8,
+            DType::S16 | DType::U16 | DType::F16 | DType::BF16 => 16,
+            DType::S32 | DType::U32 | DType::F32 => 32,
+            DType::S64 | DType::U64 | DType::F64 | DType::C64 => 64,
+            DType::C128 => 128,
+        }
+    }
+
+    /// The size of one element in bytes, as it is stored.
     pub const fn size(self) -> usize {
+        self.bits().div_ceil(8)
+    }
+
+    /// The native type that holds the elements: narrow integers with a byte each, 8-bit floats by
+    /// their bits, complex numbers as a pair of tensors.
+    pub const fn stored(self) -> DType {
         match self {
-            DType::S8 | DType::U8 => 1,
-            DType::S16 | DType::U16 | DType::F16 | DType::BF16 => 2,
-            DType::S32 | DType::U32 | DType::F32 => 4,
-            DType::S64 | DType::U64 | DType::F64 => 8,
+            DType::F8 | DType::F8E4M3Fn => DType::U8,
+            other => other.computed(),
         }
     }
 
-    /// The family of the type.
-    pub const fn class(self) -> Class {
+    /// The native type that the elements are computed in, each part of a complex number by itself.
+    pub const fn computed(self) -> DType {
         match self {
+            DType::S2 | DType::S4 => DType::S8,
+            DType::U2 | DType::U4 => DType::U8,
+            DType::F8 | DType::F8E4M3Fn | DType::C64 => DType::F32,
+            DType::C128 => DType::F64,
+            native => native,
+        }
+    }
+
+    /// Whether Burn has the type.
+    pub fn is_native(self) -> bool {
+        self.computed() == self
+    }
+
+    /// Whether the type is of complex numbers.
+    pub const fn is_complex(self) -> bool {
+        matches!(self, DType::C64 | DType::C128)
+    }
+
+    /// The family of the type; of a complex number, that of its parts.
+    pub const fn class(self) -> Class {
+        match self.computed() {
             DType::U8 | DType::U16 | DType::U32 | DType::U64 => Class::Unsigned,
             DType::S8 | DType::S16 | DType::S32 | DType::S64 => Class::Signed,
             DType::BF16 => Class::Brain,
-            DType::F16 | DType::F32 | DType::F64 => Class::Float,
+            _ => Class::Float,
         }
     }
 
@@ -114,7 +179,7 @@ impl DType {
         !self.is_float()
     }
 
-    /// The type two operands are computed in, as `Nx.Type.merge/2`.
+    /// The type two operands of native types are computed in, as `Nx.Type.merge/2`.
     pub fn merge(self, other: DType) -> DType {
         let (low, high) = if self.class() <= other.class() { (self, other) } else { (other, self) };
         if low.class() == high.class() {
@@ -130,10 +195,10 @@ impl DType {
         }
     }
 
-    /// Burn's name of the type.
+    /// Burn's name of the type that holds the elements.
     pub const fn to_burn(self) -> burn_backend::DType {
         use burn_backend::DType as Burn;
-        match self {
+        match self.stored() {
             DType::S8 => Burn::I8,
             DType::S16 => Burn::I16,
             DType::S32 => Burn::I32,
@@ -145,7 +210,7 @@ impl DType {
             DType::F16 => Burn::F16,
             DType::BF16 => Burn::BF16,
             DType::F32 => Burn::F32,
-            DType::F64 => Burn::F64,
+            _ => Burn::F64,
         }
     }
 
@@ -154,7 +219,7 @@ impl DType {
         use burn_backend::DType as Burn;
         match dtype {
             Burn::Bool(BoolStore::Native | BoolStore::U8) => Some(DType::U8),
-            other => DType::ALL.into_iter().find(|own| own.to_burn() == other),
+            other => DType::NATIVE.into_iter().find(|own| own.to_burn() == other),
         }
     }
 
@@ -191,7 +256,7 @@ impl fmt::Display for DType {
     }
 }
 
-/// Runs `$body` with `$T` bound to the Rust type of `$dtype`.
+/// Runs `$body` with `$T` bound to the Rust type of `$dtype`, which must be native.
 #[macro_export]
 macro_rules! with_element {
     ($dtype:expr, $T:ident => $body:expr) => {
@@ -244,6 +309,7 @@ macro_rules! with_element {
                 type $T = u64;
                 $body
             }
+            other => unreachable!("{other} is lowered before it reaches a kernel"),
         }
     };
 }
@@ -341,7 +407,7 @@ mod tests {
 
     #[test]
     fn every_type_round_trips_through_burn() {
-        for dtype in DType::ALL {
+        for dtype in DType::NATIVE {
             assert_eq!(DType::from_burn(dtype.to_burn()), Some(dtype));
             assert_eq!(dtype.to_burn().size(), dtype.size());
         }

@@ -57,7 +57,12 @@ macro_rules! operations {
             }
 
             fn infer(&self, operands: &[Spec], dtype: DType) -> Result<Spec> {
-                let spec = match self { $(Op::$family(op) => op.infer(operands, dtype),)* }?;
+                let native = |operand: &Spec| operand.dtype.is_native();
+                let spec = if dtype.is_native() && operands.iter().all(native) {
+                    self.infer_native(operands, dtype)?
+                } else {
+                    crate::lower::infer(self, operands, dtype)?
+                };
                 crate::shape::check(self.name(), &spec.shape, spec.dtype.size())?;
                 Ok(spec)
             }
@@ -72,6 +77,13 @@ macro_rules! operations {
 
             fn burn<B: Backend>(&self, operands: Vec<Value<B>>, out: &Spec) -> Result<Value<B>> {
                 match self { $(Op::$family(op) => op.burn(operands, out),)* }
+            }
+        }
+
+        impl Op {
+            /// As [`Operation::infer`], of native types alone.
+            pub(crate) fn infer_native(&self, operands: &[Spec], dtype: DType) -> Result<Spec> {
+                match self { $(Op::$family(op) => op.infer(operands, dtype),)* }
             }
         }
 
@@ -146,6 +158,14 @@ operations! {
     Dot,
     /// A convolution.
     Conv,
+    /// A discrete Fourier transform.
+    Fourier,
+    /// A part of a complex number.
+    Part,
+    /// A function of complex numbers in parts.
+    Complex,
+    /// A conversion between a narrow type and the native ones behind it.
+    Narrow,
 }
 
 /// Refuses a result of another type than `operand`'s, for operations that keep it.

@@ -2,7 +2,7 @@
 
 use crate::execute::{Executor, OnDevice, OnHost};
 use crate::tensor::Operands;
-use crate::{DType, Device, Error, Op, Operation, Result, Spec, Tensor, ensure, shape};
+use crate::{DType, Device, Error, Op, Operation, Result, Spec, Tensor, ensure, lower, shape};
 use serde::Deserialize;
 
 /// A graph as the caller writes it.
@@ -94,12 +94,15 @@ impl Instruction {
     }
 }
 
-/// A graph found valid.
+/// A graph found valid, and lowered to native types.
 #[derive(Debug)]
 pub struct Program {
+    /// Type and shape of every input and output, as the graph has them.
     inputs: Vec<Spec>,
+    outputs: Vec<Spec>,
     steps: Vec<Step>,
-    outputs: Vec<usize>,
+    /// The values that store the outputs.
+    results: Vec<usize>,
     /// Type and shape of every value.
     specs: Vec<Spec>,
 }
@@ -123,10 +126,19 @@ enum Action {
 impl Program {
     /// Checks every instruction of a graph.
     pub fn compile(graph: Graph) -> Result<Self> {
-        let Graph { inputs, instructions, outputs } = graph;
-        for input in &inputs {
+        for input in &graph.inputs {
             shape::check("program", &input.shape, input.dtype.size())?;
         }
+        if lower::is_native(&graph) {
+            return Program::compile_native(graph);
+        }
+        let inputs = graph.inputs.clone();
+        let (graph, outputs) = lower::lower(graph)?;
+        Ok(Self { inputs, outputs, ..Program::compile_native(graph)? })
+    }
+
+    fn compile_native(graph: Graph) -> Result<Self> {
+        let Graph { inputs, instructions, outputs: results } = graph;
         let mut specs = inputs.clone();
         let mut steps = Vec::with_capacity(instructions.len());
         for instruction in instructions {
@@ -134,8 +146,8 @@ impl Program {
             steps.push(step);
             specs.extend(results);
         }
-        lookup("program", &specs, &outputs)?;
-        let mut program = Self { inputs, steps, outputs, specs };
+        let outputs = lookup("program", &specs, &results)?;
+        let mut program = Self { inputs, outputs, steps, results, specs };
         program.find_last_uses();
         Ok(program)
     }
@@ -146,8 +158,8 @@ impl Program {
     }
 
     /// Type and shape of every output.
-    pub fn outputs(&self) -> impl Iterator<Item = &Spec> {
-        self.outputs.iter().map(|&value| &self.specs[value])
+    pub fn outputs(&self) -> &[Spec] {
+        &self.outputs
     }
 
     /// About how many elementary steps a run takes at most; a loop has no bound.
@@ -160,11 +172,11 @@ impl Program {
         self.check_inputs(inputs)?;
         Ok(match Operands::of("program", inputs, device)? {
             Operands::Host(values) => {
-                self.execute(&OnHost, values)?.into_iter().map(Tensor::from).collect()
+                Tensor::assemble(&self.outputs, self.execute(&OnHost, values)?, Device::Cpu)
             }
             Operands::Device(values, device, accelerator) => {
-                let outputs = self.execute(&OnDevice { device: accelerator }, values)?;
-                outputs.into_iter().map(|value| Tensor::on_device(value, device)).collect()
+                let results = self.execute(&OnDevice { device: accelerator }, values)?;
+                Tensor::assemble(&self.outputs, results, device)
             }
         })
     }
@@ -218,12 +230,12 @@ impl Program {
                 }
             }
         }
-        self.outputs.iter().map(|&output| alive(&values, output)).collect()
+        self.results.iter().map(|&result| alive(&values, result)).collect()
     }
 
     fn find_last_uses(&mut self) {
         let mut seen = vec![false; self.specs.len()];
-        self.outputs.iter().for_each(|&output| seen[output] = true);
+        self.results.iter().for_each(|&result| seen[result] = true);
         for step in self.steps.iter_mut().rev() {
             let operands = step.operands.iter().copied();
             step.dead =
@@ -257,8 +269,8 @@ impl Step {
                 let (yes, no) = (Program::compile(yes)?, Program::compile(no)?);
                 yes.check_specs("cond", &given)?;
                 no.check_specs("cond", &given)?;
-                let results: Vec<Spec> = yes.outputs().cloned().collect();
-                check_same("cond", &results, &no.outputs().cloned().collect::<Vec<_>>())?;
+                let results = yes.outputs.clone();
+                check_same("cond", &results, &no.outputs)?;
                 let operands = [vec![predicate], operands].concat();
                 (Action::Cond([yes, no]), operands, results)
             }
@@ -267,8 +279,8 @@ impl Step {
                 let (condition, body) = (Program::compile(condition)?, Program::compile(body)?);
                 condition.check_specs("while", &carried)?;
                 body.check_specs("while", &carried)?;
-                check_predicate("while", &condition.outputs().cloned().collect::<Vec<_>>())?;
-                check_same("while", &carried, &body.outputs().cloned().collect::<Vec<_>>())?;
+                check_predicate("while", &condition.outputs)?;
+                check_same("while", &carried, &body.outputs)?;
                 (Action::While { condition, body }, operands, carried)
             }
         };

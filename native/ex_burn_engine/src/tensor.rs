@@ -2,7 +2,8 @@
 
 use crate::device::Accelerator;
 use crate::execute::{Executor, OnDevice, OnHost};
-use crate::{DType, Device, HostTensor, Op, Operation, Result, Spec, Value, ensure};
+use crate::{DType, Device, Graph, HostTensor, Instruction, Op, Operation, Program, Result};
+use crate::{Spec, Value, ensure, pack};
 use burn_backend::tensor::Device as DeviceOf;
 
 /// A tensor of any type and rank on any device.
@@ -11,38 +12,110 @@ use burn_backend::tensor::Device as DeviceOf;
 #[derive(Debug, Clone)]
 pub struct Tensor {
     device: Device,
+    dtype: DType,
+    /// What stores the elements; of complex ones, the real parts.
     storage: Storage,
+    /// The imaginary parts of complex elements.
+    imaginary: Option<Storage>,
 }
 
-/// Where the elements are.
+/// Where elements of a native type are.
 #[derive(Debug, Clone)]
-enum Storage {
+pub(crate) enum Storage {
     /// In main memory.
     Host(HostTensor),
     /// On one of Burn's devices.
     Device(Value<Accelerator>),
 }
 
-impl Tensor {
-    /// A tensor read from its elements' bytes, row-major and in native order.
-    pub fn from_bytes(bytes: &[u8], spec: &Spec, device: Device) -> Result<Self> {
-        Tensor::from(HostTensor::from_bytes("from_binary", bytes, spec)?).to_device(device)
-    }
-
-    /// Type and shape.
-    pub fn spec(&self) -> Spec {
-        match &self.storage {
+impl Storage {
+    fn spec(&self) -> Spec {
+        match self {
             Storage::Host(tensor) => tensor.spec(),
             Storage::Device(value) => value.spec(),
         }
     }
 
-    /// Bytes of memory the tensor keeps, shared or not.
-    pub fn byte_size(&self) -> usize {
-        match &self.storage {
+    fn byte_size(&self) -> usize {
+        match self {
             Storage::Host(tensor) => tensor.storage_size(),
             Storage::Device(value) => value.spec().byte_size(),
         }
+    }
+
+    fn to_host(&self) -> Result<HostTensor> {
+        match self {
+            Storage::Host(tensor) => Ok(tensor.clone()),
+            Storage::Device(value) => value.clone().to_host("to_host"),
+        }
+    }
+
+    fn to_value(&self, accelerator: &DeviceOf<Accelerator>) -> Value<Accelerator> {
+        match self {
+            Storage::Host(tensor) => Value::from_host(tensor, accelerator),
+            Storage::Device(value) => value.clone(),
+        }
+    }
+}
+
+impl From<HostTensor> for Storage {
+    fn from(tensor: HostTensor) -> Self {
+        Storage::Host(tensor)
+    }
+}
+
+impl From<Value<Accelerator>> for Storage {
+    fn from(value: Value<Accelerator>) -> Self {
+        Storage::Device(value)
+    }
+}
+
+impl Tensor {
+    /// A tensor read from its elements' bytes, row-major and in native order. Elements of less than
+    /// a byte are packed, the first one in the highest bits.
+    pub fn from_bytes(bytes: &[u8], spec: &Spec, device: Device) -> Result<Self> {
+        let parts = pack::read("from_binary", bytes, spec)?;
+        let [tensor] = &Tensor::assemble(std::slice::from_ref(spec), parts, Device::Cpu)[..] else {
+            unreachable!("one spec makes one tensor")
+        };
+        tensor.to_device(device)
+    }
+
+    /// A tensor in main memory whose bytes are those of the first `limit` elements, or of all, as
+    /// [`Tensor::from_bytes`] reads them.
+    pub fn to_packed(&self, limit: Option<usize>) -> Result<HostTensor> {
+        let parts: Result<Vec<_>> = self.parts().map(|part| part.to_host()?.first(limit)).collect();
+        Ok(pack::write(&parts?, self.dtype))
+    }
+
+    /// Tensors of the values that store them.
+    pub(crate) fn assemble<S: Into<Storage>>(
+        specs: &[Spec],
+        values: Vec<S>,
+        device: Device,
+    ) -> Vec<Self> {
+        let mut values = values.into_iter().map(S::into);
+        let tensor = |spec: &Spec| {
+            let dtype = spec.dtype;
+            let storage = values.next()?;
+            let imaginary = if dtype.is_complex() { values.next() } else { None };
+            Some(Self { device, dtype, storage, imaginary })
+        };
+        specs.iter().filter_map(tensor).collect()
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &Storage> {
+        std::iter::once(&self.storage).chain(&self.imaginary)
+    }
+
+    /// Type and shape.
+    pub fn spec(&self) -> Spec {
+        Spec { dtype: self.dtype, ..self.storage.spec() }
+    }
+
+    /// Bytes of memory the tensor keeps, shared or not.
+    pub fn byte_size(&self) -> usize {
+        self.parts().map(Storage::byte_size).sum()
     }
 
     /// Where the elements are.
@@ -50,20 +123,9 @@ impl Tensor {
         self.device
     }
 
-    /// The tensor in main memory.
+    /// What stores the tensor, of complex elements the real parts, in main memory.
     pub fn to_host(&self) -> Result<HostTensor> {
-        match &self.storage {
-            Storage::Host(tensor) => Ok(tensor.clone()),
-            Storage::Device(value) => value.clone().to_host("to_host"),
-        }
-    }
-
-    /// The tensor as a value of Burn's on `accelerator`.
-    fn to_value(&self, accelerator: &DeviceOf<Accelerator>) -> Value<Accelerator> {
-        match &self.storage {
-            Storage::Host(tensor) => Value::from_host(tensor, accelerator),
-            Storage::Device(value) => value.clone(),
-        }
+        self.storage.to_host()
     }
 
     /// The tensor on another device; itself where it is there already.
@@ -72,10 +134,19 @@ impl Tensor {
         if device == self.device {
             return Ok(self.clone());
         }
-        let host = self.to_host()?;
-        Ok(match device.accelerator() {
-            Some(accelerator) => Tensor::on_device(Value::from_host(&host, &accelerator), device),
-            None => Tensor::from(host),
+        let accelerator = device.accelerator();
+        let move_part = |part: &Storage| -> Result<Storage> {
+            let host = part.to_host()?;
+            Ok(match &accelerator {
+                Some(accelerator) => Value::from_host(&host, accelerator).into(),
+                None => host.into(),
+            })
+        };
+        Ok(Self {
+            device,
+            dtype: self.dtype,
+            storage: move_part(&self.storage)?,
+            imaginary: self.imaginary.as_ref().map(move_part).transpose()?,
         })
     }
 
@@ -87,6 +158,9 @@ impl Tensor {
 
     /// As [`Tensor::apply`], once [`Operation::infer`] gave `out` for the operands' specs.
     pub fn compute(op: &Op, operands: &[Tensor], out: &Spec, device: Device) -> Result<Self> {
+        if !out.dtype.is_native() || operands.iter().any(|operand| !operand.dtype.is_native()) {
+            return Tensor::compute_lowered(op, operands, out, device);
+        }
         Ok(match Operands::of(op.name(), operands, device)? {
             Operands::Host(values) => Tensor::from(OnHost.execute(op, values, out)?),
             Operands::Device(values, device, accelerator) => {
@@ -96,18 +170,36 @@ impl Tensor {
         })
     }
 
+    /// An operation on types that Burn lacks is a program of native ones.
+    fn compute_lowered(op: &Op, operands: &[Tensor], out: &Spec, device: Device) -> Result<Self> {
+        let count = operands.len();
+        let graph = Graph {
+            inputs: operands.iter().map(Tensor::spec).collect(),
+            instructions: vec![Instruction::apply(
+                op.clone(),
+                &(0..count).collect::<Vec<_>>(),
+                out.dtype,
+            )],
+            outputs: vec![count],
+        };
+        Ok(Program::compile(graph)?.run(operands, device)?.swap_remove(0))
+    }
+
+    /// A tensor of a native type.
     pub(crate) fn on_device(value: Value<Accelerator>, device: Device) -> Self {
-        Self { device, storage: Storage::Device(value) }
+        let dtype = value.dtype();
+        Self { device, dtype, storage: value.into(), imaginary: None }
     }
 }
 
 impl From<HostTensor> for Tensor {
     fn from(tensor: HostTensor) -> Self {
-        Self { device: Device::Cpu, storage: Storage::Host(tensor) }
+        let dtype = tensor.dtype();
+        Self { device: Device::Cpu, dtype, storage: tensor.into(), imaginary: None }
     }
 }
 
-/// Tensors of one device, in the form its executor takes.
+/// What stores tensors of one device, in the form its executor takes.
 pub(crate) enum Operands {
     Host(Vec<HostTensor>),
     Device(Vec<Value<Accelerator>>, Device, DeviceOf<Accelerator>),
@@ -127,10 +219,14 @@ impl Operands {
         }
         Ok(match device.check(op)?.accelerator() {
             Some(accelerator) => {
-                let values = tensors.iter().map(|tensor| tensor.to_value(&accelerator)).collect();
+                let parts = tensors.iter().flat_map(Tensor::parts);
+                let values = parts.map(|part| part.to_value(&accelerator)).collect();
                 Operands::Device(values, device, accelerator)
             }
-            None => Operands::Host(tensors.iter().map(Tensor::to_host).collect::<Result<_>>()?),
+            None => {
+                let parts = tensors.iter().flat_map(Tensor::parts);
+                Operands::Host(parts.map(Storage::to_host).collect::<Result<_>>()?)
+            }
         })
     }
 }

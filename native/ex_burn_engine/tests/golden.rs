@@ -198,8 +198,11 @@ fn every_operation_has_a_case() {
     assert_eq!(kinds("unary").len(), Unary::ALL.len());
     assert_eq!(kinds("binary").len(), Binary::ALL.len());
 
+    // These make up operations on types that Burn lacks.
+    const PARTS: [&str; 2] = ["complex", "narrow"];
     let operations: BTreeSet<String> = variants::<Op>()
         .iter()
+        .filter(|family| !PARTS.contains(family))
         .flat_map(|&family| match kinds(family) {
             [] => vec![family.to_owned()],
             kinds => kinds.iter().map(|kind| format!("{family} {kind}")).collect(),
@@ -213,7 +216,7 @@ fn every_operation_has_a_case() {
 #[test]
 fn every_type_appears_often() {
     let cases = cases();
-    for dtype in DType::ALL {
+    for dtype in DType::NATIVE {
         let count = cases.iter().filter(|case| case.expected.dtype == dtype).count();
         assert!(count >= 50, "{count} cases give {dtype}");
     }

@@ -113,7 +113,7 @@ fn to_binary_dirty<'a>(env: Env<'a>, tensor: Term<'a>, limit: Term<'a>) -> Term<
 fn write<'a>(env: Env<'a>, tensor: Term<'a>, limit: Term<'a>) -> Result<Term<'a>> {
     let tensor = resource::tensor("to_binary", tensor)?;
     let limit: Option<usize> = decode("to_binary", limit)?;
-    let host = worker::run(tensor.device(), move || tensor.to_host()?.first(limit))?;
+    let host = worker::run(tensor.device(), move || tensor.to_packed(limit))?;
     let bytes = host.to_bytes();
     let mut binary = NewBinary::new(env, bytes.len());
     binary.as_mut_slice().copy_from_slice(&bytes);

@@ -2,7 +2,7 @@
 
 use super::Binary;
 use crate::op::{Operation, take};
-use crate::{DType, Element, Result, Spec, Value, ensure, shape};
+use crate::{DType, Element, HostTensor, Result, Shape, Spec, Value, ensure, shape};
 use burn_backend::tensor::FloatTensor;
 use burn_backend::{Backend, Slice, TensorMetadata};
 use serde::Deserialize;
@@ -52,6 +52,15 @@ pub(super) fn infer_kept(name: &str, axis: usize, operands: &[Spec], dtype: DTyp
     ensure!(dtype == operand.dtype, name, format!("{operand} to {dtype}"), expected);
     shape::check_axes(name, &[axis], operand.rank())?;
     Ok(operand.clone())
+}
+
+/// The tensor with `axis` moved to the end, and the order of axes that moves it back.
+pub(super) fn last(operand: &HostTensor, axis: usize) -> (HostTensor, Shape) {
+    let others = (0..operand.rank()).filter(|&other| other != axis);
+    let moved = operand.transpose(&others.chain([axis]).collect::<Shape>());
+    let mut back: Shape = (0..operand.rank() - 1).collect();
+    back.insert(axis, operand.rank() - 1);
+    (moved, back)
 }
 
 /// Every `step`-th position of `axis` from `start` to before `end`.

@@ -4,7 +4,7 @@ use crate::host::parallel;
 use crate::op::{Operation, take};
 use crate::{DType, Element, HostTensor, Result, Shape, Spec, ensure, shape, with_element};
 use serde::Deserialize;
-use serde::de::{self, Deserializer, Visitor};
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use std::fmt;
 
 /// One value everywhere (`Nx.broadcast/2` of a number).
@@ -16,8 +16,8 @@ pub struct Constant {
     pub shape: Shape,
 }
 
-/// A number of the caller, before it has a type: written as an integer or a float, or as
-/// `infinity`, `neg_infinity` or `nan`.
+/// A number of the caller, before it has a type: written as an integer or a float, as `infinity`,
+/// `neg_infinity` or `nan`, or as a pair of such parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
     /// An integer that fits in 64 bits with its sign.
@@ -26,14 +26,28 @@ pub enum Number {
     Unsigned(u64),
     /// A float.
     Float(f64),
+    /// A complex number: its real and its imaginary part.
+    Complex(f64, f64),
 }
 
 impl Number {
+    /// The real and the imaginary part.
+    pub(crate) fn parts(self) -> [Number; 2] {
+        match self {
+            Number::Complex(re, im) => [Number::Float(re), Number::Float(im)],
+            real => [real, Number::Signed(0)],
+        }
+    }
+
+    fn to_f64(self) -> f64 {
+        self.element()
+    }
+
     fn element<T: Element>(self) -> T {
         match self {
             Number::Signed(value) => T::from_i64(value),
             Number::Unsigned(value) => T::from_u64(value),
-            Number::Float(value) => T::from_f64(value),
+            Number::Float(value) | Number::Complex(value, _) => T::from_f64(value),
         }
     }
 }
@@ -42,11 +56,22 @@ impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         struct NumberVisitor;
 
-        impl Visitor<'_> for NumberVisitor {
+        impl<'de> Visitor<'de> for NumberVisitor {
             type Value = Number;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number, infinity, neg_infinity or nan")
+                f.write_str("a number, infinity, neg_infinity or nan, or a pair of them")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(
+                self,
+                mut parts: A,
+            ) -> std::result::Result<Number, A::Error> {
+                let mut part = |at| {
+                    let number: Option<Number> = parts.next_element()?;
+                    number.map(Number::to_f64).ok_or_else(|| de::Error::invalid_length(at, &self))
+                };
+                Ok(Number::Complex(part(0)?, part(1)?))
             }
 
             fn visit_i64<E: de::Error>(self, value: i64) -> std::result::Result<Number, E> {

@@ -436,14 +436,14 @@ mod tests {
 
     #[test]
     fn clamps_indices_of_every_type() {
-        for dtype in DType::ALL {
+        for dtype in DType::NATIVE {
             let tensor = iota(&[5]).cast(dtype);
             let given = indices([-1, 9, i64::MIN, i64::MAX, 2], &[5]);
             check(Take { axis: 0 }, &[tensor.clone(), given.clone()], [0, 4, 0, 4, 2]);
             check(TakeAlongAxis { axis: 0 }, &[tensor.clone(), given.clone()], [0, 4, 0, 4, 2]);
             check(gather(&[0]), &[tensor, given.reshape(&[5, 1])], [0, 4, 0, 4, 2]);
         }
-        for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_integer()) {
+        for dtype in DType::NATIVE.into_iter().filter(|dtype| dtype.is_integer()) {
             // An axis longer than the small types count.
             let given = indices([0, 100, 3], &[3]).cast(dtype);
             check(Take { axis: 0 }, &[iota(&[300]), given], [0, 100, 3]);

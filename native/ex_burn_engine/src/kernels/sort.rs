@@ -1,9 +1,9 @@
 //! Sorting along an axis. Equal elements keep their order, and NaN is above everything.
 
-use super::axis::infer_kept;
+use super::axis::{self, infer_kept};
 use crate::host::parallel;
 use crate::op::{Operation, take, take_owned, unsupported};
-use crate::{DType, Element, HostTensor, Result, Shape, Spec, Value, ensure, shape, with_element};
+use crate::{DType, Element, HostTensor, Result, Spec, Value, ensure, shape, with_element};
 use burn_backend::Backend;
 use rayon::slice::ParallelSliceMut;
 use serde::Deserialize;
@@ -38,7 +38,7 @@ impl Operation for Sort {
 
     fn host(&self, operands: &[HostTensor], _out: &Spec) -> Result<HostTensor> {
         let [operand] = take(self.name(), operands)?;
-        let (moved, order) = axis_last(operand, self.axis);
+        let (moved, order) = axis::last(operand, self.axis);
         let length = operand.shape()[self.axis];
         let sorted = with_element!(operand.dtype(), T => {
             let mut elements = moved.elements::<T>().into_owned();
@@ -82,7 +82,7 @@ impl Operation for Argsort {
 
     fn host(&self, operands: &[HostTensor], out: &Spec) -> Result<HostTensor> {
         let [operand] = take(self.name(), operands)?;
-        let (moved, order) = axis_last(operand, self.axis);
+        let (moved, order) = axis::last(operand, self.axis);
         let length = operand.shape()[self.axis];
         let positions = with_element!(operand.dtype(), T => {
             positions(&moved.elements::<T>(), length, comparison(self.descending))
@@ -101,15 +101,6 @@ fn steps(length: usize) -> usize {
 
 fn comparison<T: Element>(descending: bool) -> fn(&T, &T) -> Ordering {
     if descending { |a, b| b.order(a) } else { T::order }
-}
-
-/// The tensor with `axis` moved to the end, and the order of axes that moves it back.
-fn axis_last(operand: &HostTensor, axis: usize) -> (HostTensor, Shape) {
-    let others = (0..operand.rank()).filter(|&other| other != axis);
-    let moved = operand.transpose(&others.chain([axis]).collect::<Shape>());
-    let mut back: Shape = (0..operand.rank() - 1).collect();
-    back.insert(axis, operand.rank() - 1);
-    (moved, back)
 }
 
 /// The sorted positions within every row of `length` elements.

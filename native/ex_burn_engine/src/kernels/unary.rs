@@ -190,7 +190,7 @@ fn log1p(x: f64) -> f64 {
 /// Inverse of the error function: a rational start, refined by Halley's method to full precision.
 ///
 /// Source of the start: M. Giles, *Approximating the erfinv function*, 2010.
-fn erf_inv(x: f64) -> f64 {
+pub(super) fn erf_inv(x: f64) -> f64 {
     if x.is_nan() || x.abs() > 1.0 {
         return f64::NAN;
     }
