@@ -8,15 +8,28 @@ defmodule Golden do
 
   @integers [:s8, :s16, :s32, :s64, :u8, :u16, :u32, :u64]
   @floats [:f16, :bf16, :f32, :f64]
+  @narrow_integers [:s2, :s4, :u2, :u4]
+  @narrow_floats [:f8, :f8_e4m3fn]
+  @complex [:c64, :c128]
 
   # How far a float may be from the expected one, relative to values above 1. `Nx.BinaryBackend`
   # truncates to bf16 where the engine rounds to the nearest.
-  @tolerances %{{:f, 16} => 1.0e-3, {:bf, 16} => 8.0e-3, {:f, 32} => 1.0e-6, {:f, 64} => 1.0e-12}
+  @tolerances %{
+    {:f, 16} => 1.0e-3,
+    {:bf, 16} => 8.0e-3,
+    {:f, 32} => 1.0e-6,
+    {:f, 64} => 1.0e-12,
+    {:c, 64} => 1.0e-6,
+    {:c, 128} => 1.0e-12
+  }
 
   def types, do: @integers ++ @floats
   def integers, do: @integers
   def signed, do: Enum.take(@integers, 4)
   def floats, do: @floats
+  def narrow_integers, do: @narrow_integers
+  def narrow_floats, do: @narrow_floats
+  def complex, do: @complex
 
   @doc """
   The case of `op`, whose result is `function` applied to the operands, or to nothing where it
@@ -53,8 +66,11 @@ defmodule Golden do
 
     values =
       cond do
-        type in @floats -> Enum.map(values, &(&1 / 4))
+        type in @floats or type in @narrow_floats -> Enum.map(values, &(&1 / 4))
+        type in @complex -> Enum.map(values, &Complex.new(&1 / 4, rem(&1 * 5, 7) / 2))
         type in signed() -> values
+        type in [:s2, :s4] -> Enum.map(values, &rem(&1, 2))
+        type == :u2 -> Enum.map(values, &rem(abs(&1), 4))
         true -> Enum.map(values, &abs/1)
       end
 
@@ -82,7 +98,7 @@ defmodule Golden do
     encode(
       dtype: Nx.Type.to_string(tensor.type),
       shape: dims(tensor),
-      data: for(value <- Nx.to_flat_list(tensor), do: shortest(value, tensor.type))
+      data: data(tensor)
     )
   end
 
@@ -94,6 +110,24 @@ defmodule Golden do
   end
 
   defp encode(value), do: JSON.encode!(value)
+
+  # Complex numbers in parts, and the bytes of what has no number of Rust.
+  defp data(%Nx.Tensor{type: {:c, size}} = tensor) do
+    for number <- Nx.to_flat_list(tensor), part <- [number.re, number.im] do
+      shortest(part, {:f, div(size, 2)})
+    end
+  end
+
+  defp data(%Nx.Tensor{type: {kind, size}} = tensor)
+       when size < 8 or (kind in [:f, :f8_e4m3fn] and size == 8) do
+    bits = Nx.to_binary(tensor)
+    missing = rem(8 - rem(bit_size(bits), 8), 8)
+    :binary.bin_to_list(<<bits::bitstring, 0::size(missing)>>)
+  end
+
+  defp data(tensor) do
+    for value <- Nx.to_flat_list(tensor), do: shortest(value, tensor.type)
+  end
 
   # The fewest digits that give the value back when they are read into its type.
   defp shortest(value, {:f, size}) when is_float(value) and size < 64 do
