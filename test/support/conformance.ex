@@ -13,7 +13,10 @@ defmodule ExBurn.Conformance do
 
   @families [
     ExBurn.Conformance.Unary,
-    ExBurn.Conformance.Mathematical
+    ExBurn.Conformance.Mathematical,
+    ExBurn.Conformance.Binary,
+    ExBurn.Conformance.Predicates,
+    ExBurn.Conformance.Bitwise
   ]
 
   def families, do: @families

@@ -74,6 +74,26 @@ defmodule ExBurn.Conformance.Generate do
   def unit({:c, _}), do: {unit({:f, 32}), unit({:f, 32})}
   def unit(_float), do: map(integer(-1..1), &(&1 * 1.0))
 
+  @doc "A small element that is exact in every type that has negative numbers; a complex one is real."
+  def exact({:c, _}), do: {exact({:f, 32}), constant(0.0)}
+
+  def exact({kind, _} = type) when kind in [:s, :u] do
+    {low, high} = range(type)
+    integer(max(low, -2)..min(high, 3))
+  end
+
+  def exact(_float), do: map(integer(-4..6), &(&1 / 2))
+
+  @doc "As `exact/1`, but positive, and so in every type."
+  def exact_positive({:c, _}), do: {exact_positive({:f, 32}), constant(0.0)}
+
+  def exact_positive({kind, _} = type) when kind in [:s, :u] do
+    {_, high} = range(type)
+    integer(1..min(high, 3))
+  end
+
+  def exact_positive(_float), do: map(integer(1..6), &(&1 / 2))
+
   @doc "An element between two numbers; of a complex type, both parts."
   def between({:c, _} = type, low, high) do
     part = Number.part(type)
