@@ -183,6 +183,26 @@ defmodule ExBurn.Backend do
     end
   end
 
+  # Of several results, `out` is a tuple.
+  defp eval(out, {:linalg, op}, operands) do
+    device = device_of(operands)
+    refs = for operand <- operands, do: ref(operand, device)
+    outs = if is_tuple(out), do: Tuple.to_list(out), else: [out]
+    count = length(operands)
+
+    graph = %{
+      inputs: for(operand <- operands, do: %{dtype: type(operand), shape: dims(operand)}),
+      instructions: [
+        {:linalg,
+         %{op: op, operands: Enum.to_list(0..(count - 1)), dtypes: Enum.map(outs, &type/1)}}
+      ],
+      outputs: Enum.to_list(count..(count + length(outs) - 1))
+    }
+
+    results = Enum.zip_with(outs, Engine.run(Engine.compile(graph), refs, device), &put/2)
+    if is_tuple(out), do: List.to_tuple(results), else: hd(results)
+  end
+
   defp eval(out, op, operands) do
     device = device_of(operands)
     refs = for operand <- operands, do: ref(operand, device)

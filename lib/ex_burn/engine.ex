@@ -53,5 +53,10 @@ defmodule ExBurn.Engine do
     value
   end
 
+  # As Nx has it.
+  defp answer({:error, {_op, "a singular matrix", _expected}}) do
+    raise ArgumentError, "can't solve for singular matrix"
+  end
+
   defp answer({:error, _reason} = error), do: raise(Error.from_tuple(error))
 end

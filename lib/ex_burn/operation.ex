@@ -233,6 +233,31 @@ defmodule ExBurn.Operation do
     end
   end
 
+  # Linear algebra: functions of matrices, some with several results.
+
+  def new(%Nx.Block.LinAlg.Cholesky{}, _out, [tensor]), do: {{:linalg, :cholesky}, [tensor]}
+  def new(%Nx.Block.LinAlg.LU{}, _out, [tensor]), do: {{:linalg, :lu}, [tensor]}
+  def new(%Nx.Block.LinAlg.Eigh{}, _out, [tensor]), do: {{:linalg, :eigh}, [tensor]}
+  def new(%Nx.Block.LinAlg.Solve{}, _out, [a, b]), do: {{:linalg, :solve}, [a, b]}
+
+  def new(%Nx.Block.LinAlg.QR{mode: mode}, _out, [tensor]) do
+    {{:linalg, {:qr, %{complete: mode == :complete}}}, [tensor]}
+  end
+
+  def new(%Nx.Block.LinAlg.SVD{full_matrices?: full}, _out, [tensor]) do
+    {{:linalg, {:svd, %{full: full}}}, [tensor]}
+  end
+
+  def new(:triangular_solve, _out, [a, b, options]) do
+    attributes = %{
+      left_side: options[:left_side],
+      lower: options[:lower],
+      transform: options[:transform_a]
+    }
+
+    {{:linalg, {:triangular_solve, attributes}}, [a, b]}
+  end
+
   def new(_name, _out, _args), do: :error
 
   # A slice past the end begins earlier.

@@ -184,12 +184,11 @@ defmodule ExBurn.Defn.Lower do
   end
 
   defp lower_node(%T{data: %Expr{op: :block, args: [block, args, default, _]}} = tensor, scopes) do
-    with true <- is_tuple(tensor.type) == false,
-         tensors = Enum.filter(args, &is_struct(&1, T)),
-         {op, operands} <- Operation.new(block, tensor, tensors) do
-      apply_operation(op, operands, tensor, scopes)
-    else
-      _ -> inline(default, Enum.filter(args, &is_struct(&1, T)), scopes)
+    tensors = Enum.filter(args, &is_struct(&1, T))
+
+    case Operation.new(block, tensor, tensors) do
+      {op, operands} -> apply_operation(op, operands, default, scopes)
+      :error -> inline(default, tensors, scopes)
     end
   end
 
@@ -198,6 +197,13 @@ defmodule ExBurn.Defn.Lower do
       {term, operands} -> apply_operation(term, operands, tensor, scopes)
       :error -> throw({:unsupported, op})
     end
+  end
+
+  defp apply_operation({:linalg, op}, operands, results, scopes) do
+    {operands, scopes} = Enum.map_reduce(operands, scopes, &lower_operand/2)
+    specs = results |> flatten() |> Enum.map(&spec/1)
+    linalg = %{op: op, operands: operands, dtypes: Enum.map(specs, & &1.dtype)}
+    emit({:linalg, linalg}, specs, scopes)
   end
 
   defp apply_operation(op, operands, tensor, scopes) do

@@ -35,7 +35,7 @@ pub use element::{Element, Float, Integer};
 pub use error::{Error, Result};
 pub use host::HostTensor;
 pub use op::{Op, Operation};
-pub use program::{Apply, Cond, Graph, Instruction, Program, While};
+pub use program::{Apply, Cond, Factor, Graph, Instruction, Program, While};
 pub use shape::Shape;
 pub use spec::Spec;
 pub use tensor::Tensor;

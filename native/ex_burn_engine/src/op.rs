@@ -160,6 +160,8 @@ operations! {
     Conv,
     /// A discrete Fourier transform.
     Fourier,
+    /// A function of matrices in parts.
+    Linalg,
     /// A part of a complex number.
     Part,
     /// A function of complex numbers in parts.

@@ -1,6 +1,7 @@
 //! Graphs of operations, checked once and run many times.
 
 use crate::execute::{Executor, OnDevice, OnHost};
+use crate::kernels::Linalg;
 use crate::tensor::Operands;
 use crate::{DType, Device, Error, Op, Operation, Result, Spec, Tensor, ensure, lower, shape};
 use serde::Deserialize;
@@ -39,6 +40,8 @@ impl Graph {
 pub enum Instruction {
     /// An operation; one result.
     Apply(Apply),
+    /// A function of matrices; one result or several.
+    Linalg(Factor),
     /// One of several graphs; its outputs.
     Cond(Cond),
     /// A graph repeated; the last values it carried.
@@ -54,6 +57,17 @@ pub struct Apply {
     pub operands: Vec<usize>,
     /// The type of its result.
     pub dtype: DType,
+}
+
+/// A function of matrices.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Factor {
+    /// The function.
+    pub op: Linalg,
+    /// The values it takes.
+    pub operands: Vec<usize>,
+    /// The type of every result.
+    pub dtypes: Vec<DType>,
 }
 
 /// A choice between two graphs of which only one runs.
@@ -88,6 +102,7 @@ impl Instruction {
     pub fn results(&self) -> usize {
         match self {
             Instruction::Apply(_) => 1,
+            Instruction::Linalg(factor) => factor.dtypes.len(),
             Instruction::Cond(cond) => cond.branches[0].outputs.len(),
             Instruction::While(repeat) => repeat.operands.len(),
         }
@@ -262,6 +277,9 @@ impl Step {
             Instruction::Apply(Apply { op, operands, dtype }) => {
                 let out = op.infer(&lookup(op.name(), specs, &operands)?, dtype)?;
                 (Action::Apply(op, out.clone()), operands, vec![out])
+            }
+            Instruction::Linalg(Factor { op, .. }) => {
+                return Err(Error::new(op.name(), "a graph that is not lowered", "a lowered one"));
             }
             Instruction::Cond(Cond { predicate, operands, branches: [yes, no] }) => {
                 check_predicate("cond", &lookup("cond", specs, &[predicate])?)?;

@@ -138,7 +138,7 @@ complex! {
         // These are defined for real numbers alone.
         Erf "erf" |z| of_real(z, libm::erf);
         Erfc "erfc" |z| of_real(z, libm::erfc);
-        ErfInv "erf_inv" |z| of_real(z, super::unary::erf_inv);
+        ErfInv "erf_inv" |z| of_real(z, super::unary::erf_inv::<f64>);
     }
     binary {
         Multiply "multiply" |a, b| a * b;

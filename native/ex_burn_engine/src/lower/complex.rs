@@ -202,7 +202,7 @@ fn each_part(
 
 impl Builder {
     /// The parts as the float type `dtype`; those of a real value are itself and zeros.
-    fn pair(&mut self, value: &Lowered, dtype: DType) -> Result<Pair> {
+    pub(super) fn pair(&mut self, value: &Lowered, dtype: DType) -> Result<Pair> {
         if let [re, im] = value.parts[..] {
             return Ok([self.cast(re, dtype)?, self.cast(im, dtype)?]);
         }

@@ -1,10 +1,12 @@
 //! Types that Burn lacks, in terms of those it has.
 //!
 //! A graph with values of such types becomes a graph of native ones: complex numbers become the
-//! pair of their parts ([`complex`]), narrow numbers what stores them ([`narrow`]). Kernels, devices
-//! and autodiff see native types alone.
+//! pair of their parts ([`complex`]), narrow numbers what stores them ([`narrow`]). Functions of
+//! matrices become one operation whose results are cut out of its own ([`linalg`]). Kernels,
+//! devices and autodiff see operations on native types alone.
 
 mod complex;
+mod linalg;
 mod narrow;
 
 use crate::kernels::{Binary, Constant, Convert, Number};
@@ -16,6 +18,7 @@ pub fn is_native(graph: &Graph) -> bool {
     graph.inputs.iter().all(|input| input.dtype.is_native())
         && graph.instructions.iter().all(|instruction| match instruction {
             Instruction::Apply(apply) => apply.dtype.is_native(),
+            Instruction::Linalg(_) => false,
             Instruction::Cond(cond) => cond.branches.iter().all(is_native),
             Instruction::While(repeat) => is_native(&repeat.condition) && is_native(&repeat.body),
         })
@@ -37,6 +40,10 @@ fn build(graph: Graph) -> Result<(Builder, Vec<Lowered>)> {
             Instruction::Apply(Apply { op, operands, dtype }) => {
                 let operands = lookup(op.name(), &values, &operands)?;
                 values.push(apply(&mut builder, &op, &operands, dtype)?);
+            }
+            Instruction::Linalg(factor) => {
+                let operands = lookup(factor.op.name(), &values, &factor.operands)?;
+                values.extend(linalg::apply(&mut builder, &factor, &operands)?);
             }
             Instruction::Cond(cond) => values.extend(builder.cond(cond, &values)?),
             Instruction::While(repeat) => values.extend(builder.repeat(repeat, &values)?),
