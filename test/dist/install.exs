@@ -409,10 +409,11 @@ defmodule InstallTest do
 
     # The `enif_` functions are the VM's own.
     options = ~w(-lm -ldl -lpthread -lgcc_s -Wl,--unresolved-symbols=ignore-all)
-    link = ["cc", "-o", "app", source, library] ++ options
+    program = Path.join(install.app, "app-with-nif")
+    link = ["cc", "-o", program, source, library] ++ options
     {output, status} = Install.run(install, link)
     assert status == 0, output
-    assert {"", 0} = Install.run(install, ["./app"])
+    assert {"", 0} = Install.run(install, [program])
   end
 
   test "empty proxy variables are none", %{install: install} do
