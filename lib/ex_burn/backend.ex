@@ -165,6 +165,23 @@ defmodule ExBurn.Backend do
     end
   end
 
+  # What takes a function of the caller is a program.
+  @impl true
+  def reduce(out, tensor, acc, options, fun) do
+    options = [type: out.type] ++ options
+    jit(out, &Nx.reduce(&1, &2, options, fun), [tensor, acc])
+  end
+
+  @impl true
+  def window_reduce(out, tensor, acc, shape, options, fun) do
+    jit(out, &Nx.window_reduce(&1, &2, shape, options, fun), [tensor, acc])
+  end
+
+  defp jit(out, fun, args) do
+    options = [compiler: ExBurn.Defn.Compiler, device: device_of(args), on_conflict: :force]
+    %{out | data: Nx.Defn.jit_apply(fun, args, options).data}
+  end
+
   callbacks = for {name, arity} <- Nx.Backend.behaviour_info(:callbacks), do: {name, arity}
 
   for {name, arity} <- callbacks, not Module.defines?(__MODULE__, {name, arity}, :def) do

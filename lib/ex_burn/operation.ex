@@ -14,6 +14,8 @@ defmodule ExBurn.Operation do
             [:equal, :not_equal, :greater, :less, :greater_equal, :less_equal] ++
             [:logical_and, :logical_or, :logical_xor]
 
+  @elementwise @unary ++ @binary ++ [:select, :clip, :as_type, :real, :imag, :conjugate]
+
   @reductions [:sum, :product, :reduce_max, :reduce_min, :all, :any]
 
   @windows [window_sum: :sum, window_product: :product, window_max: :max, window_min: :min]
@@ -24,6 +26,10 @@ defmodule ExBurn.Operation do
     {Nx.Block.CumulativeMax, :max},
     {Nx.Block.CumulativeMin, :min}
   ]
+
+  @doc "Whether a callback of `Nx.Backend` makes each element of its result of one of each operand."
+  @spec elementwise?(atom()) :: boolean()
+  def elementwise?(name), do: name in @elementwise
 
   @doc """
   The engine's term for an operation of Nx that gives `out`, and its operands: tensors, or integers

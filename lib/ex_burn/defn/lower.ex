@@ -10,6 +10,7 @@ defmodule ExBurn.Defn.Lower do
   # A value is `{:result, index}` of an instruction of its scope or `{:input, source}`; the finished
   # graph numbers them as the engine does.
 
+  alias ExBurn.Defn.Fold
   alias ExBurn.{Operation, Type}
   alias Nx.Defn.{Composite, Expr, Tree}
   alias Nx.Tensor, as: T
@@ -192,6 +193,16 @@ defmodule ExBurn.Defn.Lower do
     end
   end
 
+  defp lower_node(%T{data: %Expr{op: op}} = tensor, scopes) when op in [:reduce, :window_reduce] do
+    {expression, args} = Fold.expand(tensor)
+    inline(expression, args, scopes)
+  end
+
+  defp lower_node(%T{data: %Expr{op: :call, args: [element, acc, fun]}}, scopes) do
+    %T{data: %Expr{op: :fun, args: [_parameters, body, _mfa]}} = fun
+    inline(body, [element, acc], scopes)
+  end
+
   defp lower_node(%T{data: %Expr{op: op, args: args}} = tensor, scopes) do
     case Operation.new(op, tensor, args) do
       {term, operands} -> apply_operation(term, operands, tensor, scopes)
@@ -260,7 +271,7 @@ defmodule ExBurn.Defn.Lower do
     {scope, outputs, scopes}
   end
 
-  # The default of a block takes its arguments by position, and nothing else.
+  # An expression that takes its arguments by position, and nothing else from around it.
   defp inline(expression, args, scopes) do
     {values, [scope | outer]} = Enum.map_reduce(args, scopes, &lower_one/2)
     parameters = values |> Enum.with_index() |> Map.new(fn {value, at} -> {at, value} end)
