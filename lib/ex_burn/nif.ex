@@ -28,6 +28,9 @@ defmodule ExBurn.Nif do
 
   use RustlerPrecompiled, Loader.options!(config)
 
+  # A cross build compiles for a machine that it doesn't run on.
+  @compile {:autoload, false}
+
   @typedoc "A tensor of the engine."
   @type tensor :: reference()
 
