@@ -8,6 +8,14 @@ compgen -G "dist/*.tar.gz" >/dev/null || fail "there is no artifact in dist/: ru
 
 has qemu-x86_64 || warn "NOT RUN: the library on an old CPU, for want of qemu-x86_64 (qemu-user)"
 
+if compgen -G "dist/*-aarch64-unknown-linux-gnu.so.tar.gz" >/dev/null; then
+  if [[ -z ${EXBURN_AARCH64_ROOT:-} ]] || ! has qemu-aarch64; then
+    warn "NOT RUN: the library on AArch64, for want of qemu-aarch64 (qemu-user) or EXBURN_AARCH64_ROOT"
+  fi
+elif [[ -n ${EXBURN_AARCH64_ROOT:-} ]]; then
+  fail "there is no artifact for AArch64 in dist/: run make dist with TARGETS"
+fi
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
