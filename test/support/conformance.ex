@@ -16,7 +16,11 @@ defmodule ExBurn.Conformance do
     ExBurn.Conformance.Mathematical,
     ExBurn.Conformance.Binary,
     ExBurn.Conformance.Predicates,
-    ExBurn.Conformance.Bitwise
+    ExBurn.Conformance.Bitwise,
+    ExBurn.Conformance.Conversion,
+    ExBurn.Conformance.Creation,
+    ExBurn.Conformance.Data,
+    ExBurn.Conformance.Layout
   ]
 
   def families, do: @families

@@ -155,6 +155,43 @@ defmodule ExBurn.Conformance.Generate do
     end
   end
 
+  @doc "As `operand`, now and then with one more axis in front, which is vectorised."
+  def vectorized(operand) do
+    bare =
+      gen all operand <- operand, size <- integer(1..3) do
+        copies = List.duplicate(operand.elements, size)
+        # Each of the copies begins elsewhere, so that none can be taken for another.
+        elements = copies |> Enum.with_index() |> Enum.flat_map(&rotate/1)
+        %{operand | elements: elements, vectorized: size}
+      end
+
+    frequency([{4, operand}, {1, bare}])
+  end
+
+  defp rotate({elements, by}) do
+    {last, first} = Enum.split(elements, rem(by, length(elements)))
+    first ++ last
+  end
+
+  ## Axes
+
+  @doc "Some axes of a shape, in any order."
+  def axes(shape) do
+    gen all axes <- shuffle(Nx.axes(shape)), count <- integer(0..tuple_size(shape)) do
+      Enum.take(axes, count)
+    end
+  end
+
+  @doc "One axis of a shape that has one, counted from either end."
+  def axis(shape), do: integer(-tuple_size(shape)..(tuple_size(shape) - 1))
+
+  @doc "One value for each axis of a shape, made of its size."
+  def each_axis(shape, function) do
+    shape |> Tuple.to_list() |> Enum.map(function) |> fixed_list()
+  end
+
+  ## Indices
+
   @doc "An operand of indices below a size."
   def indices(shape, size) do
     gen all type <- index_type(), operand <- operand(type, shape, integer(0..(size - 1))) do

@@ -1,0 +1,61 @@
+defmodule ExBurn.Conformance.Conversion do
+  @moduledoc "The elements as another type, by value or by bits."
+
+  use ExBurn.Conformance.Family
+
+  @impl true
+  def operations do
+    [
+      operation(:as_type, &as_type/1),
+      operation(:bitcast, [types: reals()], &bitcast/1)
+    ]
+  end
+
+  defp as_type(type) do
+    gen all to <- member_of(types()),
+            shape <- shape(),
+            operand <- named(operand(type, shape)) do
+      converted(:as_type, operand, to, Enum.map(operand.elements, &convert(&1, to)))
+    end
+  end
+
+  # To integers, floats are truncated and saturate; integers wrap.
+  defp convert({re, _im}, {kind, _} = to) when kind != :c, do: convert(re, to)
+  defp convert(:nan, {kind, _}) when kind in [:s, :u], do: 0
+
+  defp convert(float, {kind, _} = to) when kind in [:s, :u] and not is_integer(float) do
+    {low, high} = range(to)
+
+    case float do
+      :infinity -> high
+      :neg_infinity -> low
+      number -> number |> trunc() |> max(low) |> min(high)
+    end
+  end
+
+  defp convert(element, to), do: Number.round_to(element, to)
+
+  defp bitcast({_, size} = type) do
+    gen all to <- same_width(size),
+            shape <- shape(),
+            operand <- named(operand(type, shape)) do
+      elements = operand.elements |> Number.encode(type) |> Number.decode(to)
+      converted(:bitcast, operand, to, elements)
+    end
+  end
+
+  # Nx refuses it of complex numbers, to whatever.
+  defp same_width(size) do
+    case for {_, ^size} = type <- reals(), do: type do
+      [] -> constant({:f, 64})
+      types -> member_of(types)
+    end
+  end
+
+  defp converted(name, operand, to, elements) do
+    %Case{
+      call: {Nx, name, [operand, to]},
+      expected: fn -> Operand.reference(%{operand | type: to, elements: elements}) end
+    }
+  end
+end
