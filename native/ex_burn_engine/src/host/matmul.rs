@@ -1,7 +1,7 @@
 //! Products of matrices, for every type and any strides.
 
 use super::{HostTensor, parallel};
-use crate::{DType, Integer, shape, with_element, with_integer};
+use crate::{DType, Float, Integer, shape, with_element, with_float, with_integer};
 use burn_backend::ops::FloatTensorOps;
 use burn_flex::Flex;
 
@@ -11,12 +11,19 @@ const BLOCK: (usize, usize) = (64, 512);
 /// Columns below which a product is faster as one sum per element than as sums of rows.
 const NARROW: usize = 8;
 
+/// Multiplications up to which a product of floats is one sum in `f64` per element.
+const SMALL: usize = 1 << 12;
+
 /// The matrices `[batch, m, n]` that are the products of `left`'s `[batch, m, k]` and `right`'s
 /// `[batch, k, n]`, both of one type; row-major.
 ///
-/// Integers wrap. `f16` and `bf16` are summed in `f32` and rounded once.
+/// Integers wrap. Small products of floats are summed in `f64` and rounded once, as
+/// `Nx.BinaryBackend` does; `f16` and `bf16` else in `f32`.
 pub fn matmul(left: &HostTensor, right: &HostTensor) -> HostTensor {
     match left.dtype {
+        float if float.is_float() && shape::size(left.shape()) * right.shape()[2] <= SMALL => {
+            with_float!(float, T => small_matmul::<T>(left, right), else left.clone())
+        }
         half @ (DType::F16 | DType::BF16) => {
             float_matmul(left.cast(DType::F32), right.cast(DType::F32)).cast(half)
         }
@@ -35,6 +42,23 @@ fn float_matmul(left: HostTensor, right: HostTensor) -> HostTensor {
     };
     let flex = Flex::float_matmul(matrix(left).into_flex(), matrix(right).into_flex());
     HostTensor { flex, dtype }.reshape(&shape)
+}
+
+#[inline(never)]
+fn small_matmul<T: Float>(left: &HostTensor, right: &HostTensor) -> HostTensor {
+    let [batch, m, k] = [0, 1, 2].map(|axis| left.shape()[axis]);
+    let n = right.shape()[2];
+    let (left, right) = (left.elements::<T>(), right.elements::<T>());
+    let mut output = Vec::with_capacity(batch * m * n);
+    for row in 0..batch * m {
+        let (left, right) = (&left[row * k..(row + 1) * k], &right[row / m * k * n..]);
+        output.extend((0..n).map(|column| {
+            let right = right.iter().skip(column).step_by(n.max(1));
+            let products = left.iter().zip(right).map(|(a, b)| a.to_f64() * b.to_f64());
+            T::from_f64(products.fold(0.0, |sum, product| sum + product))
+        }));
+    }
+    HostTensor::from_vec(output, &[batch, m, n])
 }
 
 #[inline(never)]

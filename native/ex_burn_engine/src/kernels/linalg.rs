@@ -484,14 +484,29 @@ fn qr<S: Scalar, T: Float>(a: &Mat<S>, complete: bool) -> Vec<Mat<S>> {
         reflectors.push(reflector);
     }
     let width = if complete { rows } else { short };
-    let mut q: Mat<S> = Mat::identity(rows, width);
-    for (step, reflector) in reflectors.iter().enumerate().rev() {
+    let reflect = |reflector: &Option<Reflector<S>>, q: &mut Mat<S>, step, column| {
         if let Some(reflector) = reflector {
+            reflector.reflect::<T>(&mut q.col_as_slice_mut(column)[step..]);
+        }
+    };
+    let q = if rows > SMALL {
+        let mut q: Mat<S> = Mat::identity(rows, width);
+        for (step, reflector) in reflectors.iter().enumerate().rev() {
             for column in step..width {
-                reflector.reflect::<T>(&mut q.col_as_slice_mut(column)[step..]);
+                reflect(reflector, &mut q, step, column);
             }
         }
-    }
+        q
+    } else {
+        // First to last, as Nx: a reflection of the columns of `Q^H` is one of `Q` from the right.
+        let mut adjoint: Mat<S> = Mat::identity(rows, rows);
+        for (step, reflector) in reflectors.iter().enumerate() {
+            for column in 0..rows {
+                reflect(reflector, &mut adjoint, step, column);
+            }
+        }
+        adjoint.adjoint().submatrix(0, 0, rows, width).to_owned()
+    };
     let r = r.submatrix(0, 0, width, columns).to_owned();
     vec![without_noise(q, rows), without_noise(r, rows)]
 }
@@ -522,7 +537,7 @@ impl<S: Scalar> Reflector<S> {
             first - length
         } else {
             // Their difference would cancel.
-            -(unit * unit * square(rest)) / (first + length)
+            -(unit * unit * square(rest)) / (first + length).round::<T>()
         };
         let start = start.round::<T>();
         let mut v: Vec<S> = rest.iter().map(|&value| (value / start).round::<T>()).collect();
