@@ -21,6 +21,7 @@ defmodule ExBurn.Backend do
 
   @behaviour Nx.Backend
 
+  alias ExBurn.Backend.Check
   alias ExBurn.{Device, Engine, Error, Operation, Type}
   alias Nx.Tensor, as: T
 
@@ -107,15 +108,17 @@ defmodule ExBurn.Backend do
     size = elem(tensor.shape, 0)
     batch = elem(out.shape, 0)
     leftover = rem(size, batch)
-    full = for start <- 0..(size - batch)//batch, do: rows(out, tensor, start, batch)
+    repeated = if options[:leftover] == :repeat, do: leftover, else: 0
 
-    if leftover > 0 and options[:leftover] == :repeat do
-      last = rows(out, tensor, size - leftover, leftover)
-      first = rows(out, tensor, 0, batch - leftover)
-      full ++ [concatenate(out, [last, first], 0)]
-    else
-      full
-    end
+    # A stream, so that no more of them exist than are used.
+    Stream.map(0..(size - leftover + repeated - 1)//batch, fn
+      start when start + batch <= size ->
+        rows(out, tensor, start, batch)
+
+      start ->
+        first = rows(out, tensor, 0, batch - leftover)
+        concatenate(out, [rows(out, tensor, start, leftover), first], 0)
+    end)
   end
 
   defp rows(out, tensor, start, length) do
@@ -160,8 +163,12 @@ defmodule ExBurn.Backend do
   @impl true
   def block(block, out, args, fun) do
     case Operation.new(block, out, args) do
-      {op, operands} -> eval(out, op, operands)
-      :error -> apply(fun, [block | args])
+      {op, operands} ->
+        Check.values!(block, args)
+        eval(out, op, operands)
+
+      :error ->
+        apply(fun, [block | args])
     end
   end
 
@@ -190,6 +197,7 @@ defmodule ExBurn.Backend do
     @impl true
     def unquote(name)(out, unquote_splicing(args)) do
       {op, operands} = operation(unquote(name), out, unquote(args))
+      Check.values!(unquote(name), unquote(args))
       eval(out, op, operands)
     end
   end

@@ -14,21 +14,28 @@ defmodule ExBurn.Suites do
     nx/defn_test.exs)
 
   def run do
-    tests = Path.join(Mix.Project.deps_paths()[:nx], "test")
+    nx = Mix.Project.deps_paths()[:nx]
+    tests = Path.join(nx, "test")
     unless File.dir?(tests), do: exit("NOT RUN: this Nx came without its tests")
+    report = Path.expand("SUITES.md", __DIR__)
 
     {known, _bindings} = Code.eval_file("suites_exceptions.exs", __DIR__)
     Application.put_env(:ex_burn, :add_backend_on_inspect, false)
     ExUnit.start(autorun: false, formatters: [ExBurn.Suites.Formatter], seed: 0)
     {:ok, _} = Application.ensure_all_started(:ex_burn)
-    Nx.global_default_backend(ExBurn.Backend)
+    open_protocols()
+
+    # Some of them read files relative to it.
+    File.cd!(nx)
 
     for file <- ~w(container.ex helpers.ex nx_case.ex backends.ex) do
-      Code.require_file(Path.join([tests, "support", file]))
+      compile(Path.join([tests, "support", file]))
     end
 
-    results = for file <- @files, do: {file, run(Path.join(tests, file), Map.get(known, file, %{}))}
-    File.write!(Path.join(__DIR__, "SUITES.md"), report(results, known))
+    results =
+      for file <- @files, do: {file, run(Path.join(tests, file), Map.get(known, file, %{}))}
+
+    File.write!(report, report(results, known))
 
     for {file, %{unknown: unknown, mended: mended}} <- results do
       for {name, failure} <- unknown, do: IO.puts("#{file}: #{name}\n#{failure}\n")
@@ -40,9 +47,20 @@ defmodule ExBurn.Suites do
     end
   end
 
+  # The tests have containers of their own.
+  defp open_protocols do
+    Code.delete_path(Mix.Project.consolidation_path())
+
+    for protocol <- [Nx.Container, Nx.LazyContainer] do
+      :code.purge(protocol)
+      :code.delete(protocol)
+    end
+  end
+
   defp run(file, known) do
     :persistent_term.put(ExBurn.Suites.Formatter, self())
-    file |> File.read!() |> Code.string_to_quoted!(file: file) |> prepare() |> Code.compile_quoted(file)
+    compile(file)
+    Nx.global_default_backend(ExBurn.Backend)
     ExUnit.Server.modules_loaded(false)
     ExUnit.run()
     results = collect(%{})
@@ -65,12 +83,23 @@ defmodule ExBurn.Suites do
     end
   end
 
+  # Tensors that are attributes of a module become part of its code.
+  defp compile(file) do
+    Nx.global_default_backend(Nx.BinaryBackend)
+
+    file
+    |> File.read!()
+    |> Code.string_to_quoted!(file: file)
+    |> prepare()
+    |> Code.compile_quoted(file)
+  end
+
   # Tensors of a backend outside the VM are equal where their elements are, not their references.
   # The examples of the documentation have a test of their own.
   defp prepare(quoted) do
     Macro.prewalk(quoted, fn
-      {:assert, meta, [{:==, _, [left, right]}]} ->
-        {:assert, meta, [quote(do: ExBurn.Suites.same?(unquote(left), unquote(right)))]}
+      {check, meta, [{:==, _, [left, right]} | rest]} when check in [:assert, :unless, :if] ->
+        {check, meta, [quote(do: ExBurn.Suites.same?(unquote(left), unquote(right))) | rest]}
 
       {:doctest, _, _} ->
         :ok
@@ -86,7 +115,6 @@ defmodule ExBurn.Suites do
     Nx.backend_copy(tensor, Nx.BinaryBackend)
   end
 
-  defp on_binary_backend(%_{} = struct), do: struct
   defp on_binary_backend(list) when is_list(list), do: Enum.map(list, &on_binary_backend/1)
 
   defp on_binary_backend(tuple) when is_tuple(tuple) do
@@ -94,7 +122,7 @@ defmodule ExBurn.Suites do
   end
 
   defp on_binary_backend(map) when is_map(map) do
-    Map.new(map, fn {key, value} -> {key, on_binary_backend(value)} end)
+    Map.new(Map.to_list(map), fn {key, value} -> {key, on_binary_backend(value)} end)
   end
 
   defp on_binary_backend(other), do: other
@@ -136,9 +164,14 @@ defmodule ExBurn.Suites.Formatter do
 
   def handle_cast({:test_finished, test}, parent) do
     case test.state do
-      nil -> send(parent, {:test, to_string(test.name), :passed})
-      {:failed, failures} -> send(parent, {:test, to_string(test.name), {:failed, show(test, failures)}})
-      _skipped -> :ok
+      nil ->
+        send(parent, {:test, to_string(test.name), :passed})
+
+      {:failed, failures} ->
+        send(parent, {:test, to_string(test.name), {:failed, show(test, failures)}})
+
+      _skipped ->
+        :ok
     end
 
     {:noreply, parent}

@@ -134,7 +134,8 @@ defmodule ExBurn.Defn.Fold do
     {shaped(tensor, shape), seen}
   end
 
-  defp lift_node(%T{data: %Expr{op: op}} = tensor, _shape, seen) when op in [:constant, :tensor] do
+  defp lift_node(%T{data: %Expr{op: op}} = tensor, _shape, seen)
+       when op in [:constant, :tensor] do
     {tensor, seen}
   end
 

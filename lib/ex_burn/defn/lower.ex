@@ -193,7 +193,8 @@ defmodule ExBurn.Defn.Lower do
     end
   end
 
-  defp lower_node(%T{data: %Expr{op: op}} = tensor, scopes) when op in [:reduce, :window_reduce] do
+  defp lower_node(%T{data: %Expr{op: op}} = tensor, scopes)
+       when op in [:reduce, :window_reduce] do
     {expression, args} = Fold.expand(tensor)
     inline(expression, args, scopes)
   end

@@ -287,7 +287,7 @@ impl Linalg {
             Linalg::Lu => lu::<S, T>(a),
             Linalg::Qr { complete } => qr::<S, T>(a, complete),
             Linalg::Eigh => eigh(a),
-            Linalg::Svd { full } => svd(a, full),
+            Linalg::Svd { full } => svd::<S, T>(a, full),
             Linalg::Solve => {
                 let [p, l, u] = &lu::<S, T>(a)[..] else { unreachable!("three factors") };
                 let zero = (0..a.nrows()).any(|at| u[(at, at)].is_zero());
@@ -606,7 +606,7 @@ fn turned<S: Scalar>(columns: MatRef<'_, S>, order: &[usize]) -> Mat<S> {
     })
 }
 
-fn svd<S: Scalar>(a: &Mat<S>, full: bool) -> Vec<Mat<S>> {
+fn svd<S: Scalar, T: Float>(a: &Mat<S>, full: bool) -> Vec<Mat<S>> {
     let (rows, columns) = (a.nrows(), a.ncols());
     let short = rows.min(columns);
     let (left, right) = if full { (rows, columns) } else { (short, short) };
@@ -616,13 +616,23 @@ fn svd<S: Scalar>(a: &Mat<S>, full: bool) -> Vec<Mat<S>> {
     };
     let (u, v) = (svd.U(), svd.V());
     let values = svd.S().column_vector();
-    let values = Mat::from_fn(short, 1, |at, _| values[at]);
-    // A pair of vectors turns together; those of no singular value are free.
-    let turns: Vec<S> = (0..right).map(|at| turn(v, at)).collect();
-    let u = Mat::from_fn(rows, left, |row, at| {
-        u[(row, at)] * if at < short { turns[at] } else { turn(u, at) }
+    // What the rounding of the elements may have made of a zero, no one can tell from it: whoever
+    // divides by the others, as a pseudoinverse does, must see it.
+    let epsilon = if T::DTYPE == DType::F32 { f32::EPSILON.into() } else { f64::EPSILON };
+    let largest = (0..short).map(|at| values[at].magnitude()).fold(0.0, f64::max);
+    let noise = rows.max(columns) as f64 * epsilon * largest;
+    let values = Mat::from_fn(short, 1, |at, _| match values[at] {
+        value if value.magnitude() > noise => value,
+        _ => S::zero(),
     });
-    let v = Mat::from_fn(right, columns, |at, column| (v[(column, at)] * turns[at]).conjugate());
+    // A pair of vectors turns together, as the shorter one asks, which Nx has of `eigh`; those of
+    // no singular value are free.
+    let pairs: Vec<S> =
+        (0..short).map(|at| if rows < columns { turn(u, at) } else { turn(v, at) }).collect();
+    let turned = |vectors, at: usize| pairs.get(at).copied().unwrap_or_else(|| turn(vectors, at));
+    let u = Mat::from_fn(rows, left, |row, at| u[(row, at)] * turned(u, at));
+    let v =
+        Mat::from_fn(right, columns, |at, column| (v[(column, at)] * turned(v, at)).conjugate());
     let size = rows.max(columns);
     vec![without_noise(u, size), without_noise(values, size), without_noise(v, size)]
 }

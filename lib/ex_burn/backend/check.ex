@@ -1,0 +1,77 @@
+defmodule ExBurn.Backend.Check do
+  @moduledoc false
+  # What Nx refuses by the values of tensors. Within a program, and on a graphics processor, where
+  # looking at them would wait for it, indices out of range are clamped instead.
+
+  alias ExBurn.{Backend, Engine}
+  alias Nx.Tensor, as: T
+
+  @doc "Raises for the arguments of a callback of `Nx.Backend`, or of an `Nx.Block`, that Nx refuses."
+  @spec values!(atom() | struct(), [term()]) :: :ok
+  def values!(name, args)
+
+  def values!(:gather, [tensor, indices, options]), do: coordinates!(tensor, indices, options)
+
+  def values!(name, [tensor, indices, _updates, options])
+      when name in [:indexed_add, :indexed_put] do
+    coordinates!(tensor, indices, options)
+  end
+
+  def values!(%block{axis: axis}, [tensor, indices])
+      when block in [Nx.Block.Take, Nx.Block.TakeAlongAxis] do
+    if near?(indices) do
+      within!(tensor, axis, Nx.reduce_min(indices), Nx.reduce_max(indices))
+    end
+
+    :ok
+  end
+
+  def values!(name, [_tensor, %T{type: {:s, _}} = amount])
+      when name in [:left_shift, :right_shift] do
+    least = if near?(amount), do: amount |> Nx.reduce_min() |> Nx.to_number(), else: 0
+
+    if least < 0 do
+      raise ArgumentError, "cannot #{String.replace(to_string(name), "_", " ")} by #{least}"
+    end
+
+    :ok
+  end
+
+  def values!(:atan2, [left, right]) do
+    if Nx.Type.complex?(left.type) or Nx.Type.complex?(right.type) do
+      raise ArithmeticError, "Complex.atan2 only accepts real numbers as arguments"
+    end
+
+    :ok
+  end
+
+  def values!(_name, _args), do: :ok
+
+  defp coordinates!(tensor, indices, options) do
+    if near?(indices) do
+      indices = Nx.reshape(indices, {:auto, Nx.axis_size(indices, -1)})
+      least = Nx.reduce_min(indices, axes: [0])
+      greatest = Nx.reduce_max(indices, axes: [0])
+
+      for {axis, at} <- Enum.with_index(options[:axes]) do
+        within!(tensor, axis, least[at], greatest[at])
+      end
+    end
+
+    :ok
+  end
+
+  defp near?(%T{data: %Backend{ref: ref}}), do: Engine.device(ref) == :cpu
+  defp near?(_on_another_backend), do: true
+
+  defp within!(tensor, axis, least, greatest) do
+    size = Nx.axis_size(tensor, axis)
+
+    for index <- [Nx.to_number(least), Nx.to_number(greatest)], index not in 0..(size - 1) do
+      raise ArgumentError,
+            "index #{index} is out of bounds for axis #{axis} in shape #{inspect(tensor.shape)}"
+    end
+
+    :ok
+  end
+end
