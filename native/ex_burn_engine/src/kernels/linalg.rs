@@ -629,10 +629,13 @@ fn svd<S: Scalar, T: Float>(a: &Mat<S>, full: bool) -> Vec<Mat<S>> {
     // no singular value are free.
     let pairs: Vec<S> =
         (0..short).map(|at| if rows < columns { turn(u, at) } else { turn(v, at) }).collect();
-    let turned = |vectors, at: usize| pairs.get(at).copied().unwrap_or_else(|| turn(vectors, at));
-    let u = Mat::from_fn(rows, left, |row, at| u[(row, at)] * turned(u, at));
-    let v =
-        Mat::from_fn(right, columns, |at, column| (v[(column, at)] * turned(v, at)).conjugate());
+    let turns = |vectors: MatRef<'_, S>| -> Vec<S> {
+        let free = (short..vectors.ncols()).map(|at| turn(vectors, at));
+        pairs.iter().copied().chain(free).collect()
+    };
+    let (u_turns, v_turns) = (turns(u), turns(v));
+    let u = Mat::from_fn(rows, left, |row, at| u[(row, at)] * u_turns[at]);
+    let v = Mat::from_fn(right, columns, |at, column| (v[(column, at)] * v_turns[at]).conjugate());
     let size = rows.max(columns);
     vec![without_noise(u, size), without_noise(values, size), without_noise(v, size)]
 }
