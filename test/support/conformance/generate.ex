@@ -21,6 +21,20 @@ defmodule ExBurn.Conformance.Generate do
   @doc "The type of indices."
   def index_type, do: member_of(for {_, size} = type <- integers(), size >= 8, do: type)
 
+  @doc """
+  A type to join a type's elements with: mostly itself; otherwise one with which the reference's wider
+  types meet in the same.
+  """
+  def joined_type(type) do
+    others =
+      for other <- types(),
+          merged = Nx.Type.merge(type, other),
+          Operand.wide(merged) == Nx.Type.merge(Operand.wide(type), Operand.wide(other)),
+          do: other
+
+    frequency([{3, constant(type)}, {1, member_of(others)}])
+  end
+
   ## Elements
 
   @doc "An element of a type: of few digits, of any bits, or at the ends of its range."

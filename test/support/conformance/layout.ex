@@ -111,17 +111,6 @@ defmodule ExBurn.Conformance.Layout do
     end
   end
 
-  # Mostly the same one; otherwise such that the reference's wider types meet in the same.
-  defp joined_type(type) do
-    others =
-      for other <- types(),
-          merged = Nx.Type.merge(type, other),
-          Operand.wide(merged) == Nx.Type.merge(Operand.wide(type), Operand.wide(other)),
-          do: other
-
-    frequency([{3, constant(type)}, {1, member_of(others)}])
-  end
-
   # What is rounded when types meet isn't the subject.
   defp joined([type | _] = types, shapes) do
     element = if Enum.uniq(types) == [type], do: &element/1, else: &exact_positive/1

@@ -54,7 +54,7 @@ defmodule ExBurn.Conformance.Mathematical do
     for {name, {domain, complex, limits}} <- @functions do
       types = if complex, do: types(), else: reals()
 
-      operation(name, [types: types, tolerance: "2 ulps, c128: 64 ulps"], fn
+      operation(name, [types: types, tolerance: tolerance(name)], fn
         {:c, _} = type -> of_complex(name, type, complex || {0, 1})
         {kind, _} = type when kind in [:s, :u] -> of_reals(name, type, domain)
         type -> frequency([{4, of_reals(name, type, domain)}, {1, of_limits(name, type, limits)}])
@@ -62,11 +62,17 @@ defmodule ExBurn.Conformance.Mathematical do
     end
   end
 
+  defp tolerance(:erf_inv), do: "3 ulps"
+  defp tolerance(_name), do: "2 ulps, c128: 64 ulps"
+
   defp of_reals(name, type, {low, high}) do
     gen all shape <- shape(),
             operand <- named(operand(type, shape, between(type, low, high))) do
       test = %Case{call: {Nx, name, [operand]}, ulps: 2, scale: least_magnitude(name, type)}
-      if name == :erf_inv, do: %{test | expected: fn -> erf_inv(operand) end}, else: test
+
+      if name == :erf_inv,
+        do: %{test | expected: fn -> erf_inv(operand) end, ulps: 3},
+        else: test
     end
   end
 
@@ -74,7 +80,8 @@ defmodule ExBurn.Conformance.Mathematical do
   defp least_magnitude(name, {:f, 64}) when name in [:expm1, :log1p, :atanh, :asinh], do: 1.0
   defp least_magnitude(_name, _type), do: 0
 
-  # The reference has 8 digits; a step of Newton's method doubles them.
+  # The streams of `Nx.Random` are made of the reference's own polynomial, which is so near in `f32`.
+  # In `f64` it has 8 digits; a step of Newton's method doubles them.
   defp erf_inv(operand) do
     x = Operand.reference(operand)
 
