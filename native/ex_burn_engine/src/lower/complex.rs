@@ -3,8 +3,8 @@
 use super::narrow::moved;
 use super::{Builder, Lowered};
 use crate::kernels::{
-    Binary, Complex, Concatenate, Convert, Cumulative, Number, Pad, Part, Reduce, ReduceKind,
-    Reducer, Reshape, Reverse, Slice, Transpose, Unary, Window,
+    Binary, Choose, Complex, Concatenate, Convert, Cumulative, Number, Pad, Part, Reduce,
+    ReduceKind, Reducer, Reshape, Reverse, Slice, Transpose, Unary, Window,
 };
 use crate::{DType, Error, Op, Operation, Result, Shape, Spec};
 
@@ -56,6 +56,15 @@ pub(super) fn apply(
     operands: &[Lowered],
     out: &Spec,
 ) -> Result<Vec<usize>> {
+    // A complex predicate says nothing of the type of what it chooses.
+    if let (Op::Choose(Choose::Select), [test, chosen @ ..]) = (op, operands)
+        && test.is_complex()
+    {
+        let spec = Spec::new(DType::U8, test.spec.shape.clone());
+        let test = Lowered { spec, parts: vec![builder.truth(test)?] };
+        let operands = [&[test], chosen].concat();
+        return Ok(super::apply(builder, op, &operands, out.dtype)?.parts);
+    }
     // The type of the parts that are computed.
     let dtype = match (out.dtype.is_complex(), operands.iter().find(|o| o.is_complex())) {
         (false, Some(operand)) => operand.spec.dtype.computed(),
@@ -178,7 +187,7 @@ pub(super) fn apply(
     Ok(pair.to_vec())
 }
 
-/// An operation that treats both parts alike; what is not `moved` are indices or a truth.
+/// An operation that treats both parts alike; what is not `moved` are indices or a predicate.
 fn each_part(
     builder: &mut Builder,
     op: &Op,

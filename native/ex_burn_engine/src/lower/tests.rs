@@ -119,6 +119,25 @@ fn complex_elements_move() {
 }
 
 #[test]
+fn complex_predicates_choose_between_all_types() {
+    let number = |value, dtype| run(Constant { value, shape: vec![] }, &[], dtype);
+    let (one, zero) = (Number::Signed(1), Number::Signed(0));
+    let narrow = [DType::S2, DType::S4, DType::U2, DType::U4, DType::F8, DType::F8E4M3Fn];
+    let types = [&DType::NATIVE[..], &narrow, &[DType::C64, DType::C128]].concat();
+    let tests = complex(&[(0.0, 0.0), (0.0, -2.0), (f32::NAN, 0.0), (-0.0, 0.0)], &[4]);
+    for test in [DType::C64, DType::C128] {
+        let test = run(Convert::AsType, from_ref(&tests), test);
+        for (yes, no) in types.iter().flat_map(|&yes| types.iter().map(move |&no| (yes, no))) {
+            for out in [yes, no] {
+                let operands = [test.clone(), number(one, yes), number(zero, no)];
+                let chosen = run(Choose::Select, &operands, out);
+                assert_eq!(bytes(&run(Convert::AsType, &[chosen], DType::U8)), [0, 1, 1, 0]);
+            }
+        }
+    }
+}
+
+#[test]
 fn complex_numbers_have_no_order() {
     let a = complex(&[(1.0, 1.0)], &[1]);
     for op in [Op::from(Sort { axis: 0, descending: false }), Op::from(Unary::Floor)] {
