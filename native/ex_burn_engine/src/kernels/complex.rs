@@ -132,8 +132,11 @@ complex! {
         Asinh "asinh" Complex64::asinh;
         Acosh "acosh" Complex64::acosh;
         Atanh "atanh" Complex64::atanh;
-        Sqrt "sqrt" Complex64::sqrt;
-        Rsqrt "rsqrt" |z| ONE / z.sqrt();
+        Sqrt "sqrt" sqrt;
+        Rsqrt "rsqrt" |z| {
+            let root = sqrt(z);
+            if root.is_infinite() { ZERO } else { ONE / root }
+        };
         Cbrt "cbrt" |z| Complex64::from_polar(z.norm().cbrt(), z.arg() / 3.0);
         // These are defined for real numbers alone.
         Erf "erf" |z| of_real(z, libm::erf);
@@ -160,6 +163,22 @@ fn real(re: f64) -> Complex64 {
 
 fn of_real(z: Complex64, function: fn(f64) -> f64) -> Complex64 {
     if z.im == 0.0 { real(function(z.re)) } else { NAN }
+}
+
+/// With infinities as `csqrt` of C99, Annex G.
+fn sqrt(z: Complex64) -> Complex64 {
+    if z.im.is_infinite() {
+        Complex64::new(f64::INFINITY, z.im)
+    } else if z.re.is_infinite() && z.im.is_finite() {
+        let (large, none) = (f64::INFINITY, 0.0_f64);
+        if z.re > 0.0 {
+            Complex64::new(large, none.copysign(z.im))
+        } else {
+            Complex64::new(none, large.copysign(z.im))
+        }
+    } else {
+        z.sqrt()
+    }
 }
 
 /// Smith's quotient, which neither overflows nor loses digits on the way.
