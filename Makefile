@@ -1,6 +1,6 @@
 # Each command is a script of the same name in scripts/.
 
-COMMANDS := setup demo test bench dist dist-test lint clean
+COMMANDS := setup demo test suites accuracy bench dist dist-test lint clean
 
 .PHONY: help $(COMMANDS)
 
@@ -8,6 +8,8 @@ help:
 	@echo "make setup      toolchain and dependencies, whatever is missing"
 	@echo "make demo       trains a classifier on the bundled digits and prints its test accuracy"
 	@echo "make test       native tests, then the Elixir suite"
+	@echo "make suites     Nx's own tests on this backend"
+	@echo "make accuracy   errors of the transcendental functions, against mpmath"
 	@echo "make bench      benchmarks, one table"
 	@echo "make dist       release artifact(s) for this machine: tarball + checksum"
 	@echo "make dist-test  the installed-from-artifact path, end to end, on loopback"

@@ -121,7 +121,7 @@ def rounded(value, name):
     step = mpmath.ldexp(1, max(int(exponent), low + 1) - digits)
     nearest = mpmath.nint(value / step) * step
     highest = {"f16": 65504, "bf16": 3.3895313892515355e38, "f32": 3.4028234663852886e38}
-    return float(nearest) if abs(nearest) <= highest.get(name, INFINITY) else INFINITY
+    return float(nearest) if abs(nearest) <= highest.get(name, INFINITY) else math.copysign(INFINITY, nearest)
 
 
 def unit(value, name):
