@@ -26,7 +26,13 @@ defmodule ExBurn.Conformance do
     ExBurn.Conformance.Cumulative,
     ExBurn.Conformance.Order,
     ExBurn.Conformance.Window,
-    ExBurn.Conformance.Indexed
+    ExBurn.Conformance.Indexed,
+    ExBurn.Conformance.Product,
+    ExBurn.Conformance.Fourier,
+    ExBurn.Conformance.LinearAlgebra,
+    ExBurn.Conformance.Fold,
+    ExBurn.Conformance.Random,
+    ExBurn.Conformance.Closeness
   ]
 
   def families, do: @families

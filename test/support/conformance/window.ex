@@ -3,6 +3,8 @@ defmodule ExBurn.Conformance.Window do
 
   use ExBurn.Conformance.Family
 
+  alias ExBurn.Conformance.Places
+
   @impl true
   def operations do
     [
@@ -63,7 +65,7 @@ defmodule ExBurn.Conformance.Window do
             windows <- each_axis(shape, &window/1),
             windows = Enum.map(windows, &put_elem(&1, 3, 1)),
             initial <- operand(type, {}, small(type)),
-            source <- operand(type, places(shape, windows), small(type)) do
+            source <- operand(type, Places.shape(shape, windows), small(type)) do
       {sizes, options} = options(windows)
       options = Keyword.take(options, [:strides, :padding])
 
@@ -77,17 +79,17 @@ defmodule ExBurn.Conformance.Window do
   # Every value of the source is added where its window has its extreme: in the last place of
   # several, or nowhere if that is padding, which is the initial value.
   defp scattered(name, operand, source, initial, windows) do
-    at = operand.shape |> coordinates() |> Enum.zip(operand.elements) |> Map.new()
+    at = operand.shape |> Places.all() |> Enum.zip(operand.elements) |> Map.new()
     beats? = if name == :window_scatter_max, do: &>=/2, else: &<=/2
 
     sums =
       source.shape
-      |> coordinates()
+      |> Places.all()
       |> Enum.zip(source.elements)
       |> Enum.reduce(%{}, fn {place, value}, sums ->
         {_, extreme} =
           place
-          |> under(windows)
+          |> Places.under(windows)
           |> Enum.map(&{Map.get(at, &1, initial), &1})
           |> Enum.reduce(fn {x, _} = next, {best, _} = before ->
             if beats?.(x, best), do: next, else: before
@@ -96,31 +98,10 @@ defmodule ExBurn.Conformance.Window do
         Map.update(sums, extreme, value, &(&1 + value))
       end)
 
-    elements = for place <- coordinates(operand.shape), do: initial + Map.get(sums, place, 0)
+    elements = for place <- Places.all(operand.shape), do: initial + Map.get(sums, place, 0)
     Operand.reference(%{operand | elements: elements})
   end
 
-  # The coordinates under the window at a place.
-  defp under(place, windows) do
-    Enum.zip_with(place, windows, fn index, {size, stride, {low, _high}, _} ->
-      Enum.map(0..(size - 1), &(index * stride - low + &1))
-    end)
-    |> product()
-  end
-
-  defp coordinates(shape), do: shape |> Tuple.to_list() |> Enum.map(&(0..(&1 - 1))) |> product()
-
-  # All lists of one element of each, the last one the fastest.
-  defp product([]), do: [[]]
-  defp product([first | rest]), do: for(x <- first, tail <- product(rest), do: [x | tail])
-
   defp finite({kind, _} = type) when kind in [:s, :u], do: element(type)
   defp finite(type), do: small(type)
-
-  defp places(shape, windows) do
-    Enum.zip_with(Tuple.to_list(shape), windows, fn size, {window, stride, {low, high}, _} ->
-      div(size + low + high - window, stride) + 1
-    end)
-    |> List.to_tuple()
-  end
 end
