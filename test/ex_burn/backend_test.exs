@@ -135,7 +135,7 @@ defmodule ExBurn.BackendTest do
   for function <- [:left_shift, :right_shift] do
     property "#{function}/2" do
       check all [left, right] <- operands(integer_type()) do
-        compare(nx2(unquote(function)), [left, Nx.remainder(Nx.abs(right), 71)])
+        compare(nx2(unquote(function)), [left, Nx.bitwise_and(right, 63)])
       end
     end
   end
@@ -788,5 +788,49 @@ defmodule ExBurn.BackendTest do
       assert Nx.backend_transfer(copy, Nx.BinaryBackend) == tensor
       assert Nx.backend_deallocate(copy) == :already_deallocated
     end
+  end
+
+  describe "values that Nx refuses" do
+    defp out_of_bounds(index, axis, shape) do
+      "index #{index} is out of bounds for axis #{axis} in shape #{inspect(shape)}"
+    end
+
+    test "an index out of range names itself and its axis" do
+      tensor = Nx.iota({2, 3})
+
+      for {message, function} <- [
+            {out_of_bounds(5, 1, {2, 3}), &Nx.gather(&1, Nx.tensor([[0, 5]]))},
+            {out_of_bounds(-1, 0, {2, 3}), &Nx.gather(&1, Nx.tensor([[1, 0], [-1, 0]]))},
+            {out_of_bounds(3, 1, {2, 3}), &Nx.gather(&1, Nx.tensor([[3]]), axes: [1])},
+            {out_of_bounds(3, 1, {2, 3}), &Nx.take(&1, Nx.tensor([0, 3]), axis: 1)},
+            {out_of_bounds(2, 0, {2, 3}),
+             &Nx.take_along_axis(&1, Nx.tensor([[0, 2, 0]]), axis: 0)},
+            {out_of_bounds(2, 0, {2, 3}),
+             &Nx.indexed_add(&1, Nx.tensor([[2, 0]]), Nx.tensor([9]))},
+            {out_of_bounds(4, 1, {2, 3}),
+             &Nx.indexed_put(&1, Nx.tensor([[0, 4]]), Nx.tensor([9]))}
+          ] do
+        assert_raise ArgumentError, message, fn -> function.(tensor) end
+      end
+    end
+
+    test "a negative shift" do
+      for {name, function} <- [left: &Nx.left_shift/2, right: &Nx.right_shift/2] do
+        assert_raise ArgumentError, "cannot #{name} shift by -3", fn ->
+          function.(Nx.tensor([1, 2]), Nx.tensor([1, -3]))
+        end
+      end
+    end
+
+    test "the angle of numbers with an imaginary part" do
+      assert_raise ArithmeticError, fn -> Nx.atan2(Complex.new(1, 2), 3) end
+    end
+  end
+
+  test "to_batched/3 makes batches as they are asked for" do
+    batches = Nx.to_batched(Nx.iota({7, 2}), 3)
+    refute is_list(batches)
+    assert Enum.map(batches, &Nx.to_list/1) |> List.last() == [[12, 13], [0, 1], [2, 3]]
+    assert Enum.count(Nx.to_batched(Nx.iota({7, 2}), 3, leftover: :discard)) == 2
   end
 end
