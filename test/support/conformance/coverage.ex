@@ -34,13 +34,28 @@ defmodule ExBurn.Conformance.Coverage do
     """
     # Cases by operation and type
 
-    Written by `make conformance`: how many generated cases of each callback of `Nx.Backend` and
-    each struct of `Nx.Block` passed, #{total()} in all. A dash stands for a type that Nx itself
-    refuses, where the test is that it is refused. The tolerance is in units in the last place (ulps)
-    of the result's type; integers are always exact.
+    Written by `make conformance`: how many generated cases of each callback of `Nx.Backend`, each
+    struct of `Nx.Block` and each function of `Nx.Random` passed, #{total()} in all. A dash stands for
+    a type that Nx refuses, where the test is that it is refused, or that the function doesn't make.
+    The tolerance is in units in the last place (ulps) of the result's type; integers are always
+    exact.
 
     #{Enum.map_join([header, rule | rows], "\n", &"| #{Enum.join(&1, " | ")} |")}
+
+    These callbacks have no values to compare:
+
+    #{Enum.map_join(without_values(), "\n", fn {name, reason} -> "- `#{name}`: #{reason}" end)}
     """
+  end
+
+  @doc "The callbacks that have no cases, and why."
+  def without_values do
+    [
+      init: "checks the options of the backend",
+      block: "hands over the structs of `Nx.Block`, each of which has a row",
+      from_pointer: "is refused, since the engine owns the memory of its tensors",
+      to_pointer: "is refused, since the engine owns the memory of its tensors"
+    ]
   end
 
   defp row(operation, types) do
