@@ -176,6 +176,15 @@ mod tests {
     }
 
     #[test]
+    fn small_products_of_floats_are_rounded_once() {
+        // One by one in f32, each 1 is lost next to 2^24.
+        let left =
+            HostTensor::from_vec(vec![16_777_216.0_f32, 1.0, 1.0, -16_777_216.0], &[1, 1, 4]);
+        let ones = HostTensor::from_vec(vec![1.0_f32; 8], &[1, 2, 4]).transpose(&[0, 2, 1]);
+        assert_eq!(matmul(&left, &ones).elements::<f32>()[..], [2.0, 2.0]);
+    }
+
+    #[test]
     fn integers_wrap_across_blocks_and_batches() {
         for (m, k, n) in [(3, 150, 530), (40, 70, 9), (5, 200, 3), (1, 5, 1)] {
             let value = |at: usize| (at as i32).wrapping_mul(-1_640_531_527);

@@ -327,4 +327,19 @@ mod tests {
         let (re, im) = call(Complex::Pow, &[(0.0, 1.0), (2.0, 0.0)]);
         assert!((re + 1.0).abs() < 1e-15 && im.abs() < 1e-15);
     }
+
+    // C99, Annex G.6.4.2.
+    #[test]
+    fn roots_of_infinities_are_infinite() {
+        let infinity = f64::INFINITY;
+        for (z, root) in [
+            ((infinity, infinity), (infinity, infinity)),
+            ((-2.0, -infinity), (infinity, -infinity)),
+            ((infinity, -3.0), (infinity, -0.0)),
+            ((-infinity, 3.0), (0.0, infinity)),
+        ] {
+            assert_eq!(call(Complex::Sqrt, &[z]), root);
+            assert_eq!(call(Complex::Rsqrt, &[z]), (0.0, 0.0));
+        }
+    }
 }

@@ -754,6 +754,19 @@ mod tests {
     }
 
     #[test]
+    fn a_singular_value_that_rounding_makes_is_zero() {
+        // The third row is the sum of the others, up to the rounding of f32.
+        let rows = [[0.1_f32, 0.7, 0.3], [0.9, 0.2, 0.4]];
+        let a = Mat::from_fn(3, 3, |row, column| match row {
+            2 => f64::from(rows[0][column] + rows[1][column]),
+            _ => f64::from(rows[row][column]),
+        });
+        let op = Linalg::Svd { full: true };
+        assert_eq!(op.compute::<f64, f32>(from_ref(&a)).unwrap()[1][(2, 0)], 0.0);
+        assert!(op.compute::<f64, f64>(&[a]).unwrap()[1][(2, 0)] > 1e-10);
+    }
+
+    #[test]
     fn what_has_no_factor_is_nan_or_refused() {
         let indefinite = Mat::from_fn(2, 2, |row, column| if row == column { 1.0 } else { 2.0 });
         let l = &run(Linalg::Cholesky, &[indefinite])[0];

@@ -271,3 +271,21 @@ fn burn_erf_inv<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
     let in_tail = B::float_greater_equal_elem(w, 5.0.into(), BoolDType::Native);
     B::float_mul(B::float_mask_where(centre, in_tail, tail), x)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // The values are mpmath's.
+    #[test]
+    fn erf_inv_keeps_its_digits_next_to_its_poles() {
+        for (x, expected) in [
+            (-0.9999999999989113, -5.033753797355556),
+            (0.9999999, 3.766562581638471),
+            (0.1, 0.08885599049425769),
+        ] {
+            let given = erf_inv::<f64>(x);
+            assert!((given - expected).abs() <= 4.0 * f64::EPSILON * expected.abs(), "{given}");
+        }
+    }
+}
