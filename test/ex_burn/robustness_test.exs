@@ -325,9 +325,10 @@ defmodule ExBurn.RobustnessTest do
     test "a deallocated tensor is freed at once" do
       before = collected()
       tensor = Nx.iota({@mebibyte})
-      assert Nif.memory_used() - before >= 4 * @mebibyte
+      # Small tensors of processes that ended may go in between.
+      assert Nif.memory_used() - before > 3 * @mebibyte
       assert Nx.backend_deallocate(tensor) == :ok
-      assert Nif.memory_used() - before < 4 * @mebibyte
+      assert Nif.memory_used() - before < @mebibyte
       assert Nx.backend_deallocate(tensor) == :already_deallocated
     end
 
@@ -343,7 +344,7 @@ defmodule ExBurn.RobustnessTest do
         end)
 
       assert_receive :made, 5000
-      assert Nif.memory_used() - before >= 16 * @mebibyte
+      assert Nif.memory_used() - before > 15 * @mebibyte
       Process.exit(owner, :kill)
       assert_receive {:DOWN, ^monitor, :process, ^owner, :killed}
       assert eventually(fn -> Nif.memory_used() - before < 4 * @mebibyte end)

@@ -106,7 +106,7 @@ enum Function {
 complex! {
     unary {
         Abs "abs" |z| real(z.re.hypot(z.im));
-        Sign "sign" |z| if z == ZERO { z } else { z / z.re.hypot(z.im) };
+        Sign "sign" sign;
         Exp "exp" Complex64::exp;
         Expm1 "expm1" |z| {
             let half = (z.im / 2.0).sin();
@@ -163,6 +163,18 @@ fn real(re: f64) -> Complex64 {
 
 fn of_real(z: Complex64, function: fn(f64) -> f64) -> Complex64 {
     if z.im == 0.0 { real(function(z.re)) } else { NAN }
+}
+
+/// The number of magnitude 1 of the same direction, or zero.
+fn sign(z: Complex64) -> Complex64 {
+    // A power of two keeps all digits, and the magnitude among those that have them.
+    let z = match z.re.abs().max(z.im.abs()) {
+        0.0 => return z,
+        tiny if tiny < 1e-150 => z * 2.0_f64.powi(600),
+        huge if huge > 1e150 => z * 2.0_f64.powi(-600),
+        _ => z,
+    };
+    z / z.re.hypot(z.im)
 }
 
 /// With infinities as `csqrt` of C99, Annex G.
@@ -326,6 +338,16 @@ mod tests {
         assert_eq!(call(Complex::Pow, &[(0.0, 0.0), (2.0, 1.0)]), (0.0, 0.0));
         let (re, im) = call(Complex::Pow, &[(0.0, 1.0), (2.0, 0.0)]);
         assert!((re + 1.0).abs() < 1e-15 && im.abs() < 1e-15);
+    }
+
+    #[test]
+    fn signs_of_the_smallest_and_the_largest_numbers_have_all_digits() {
+        let half = 0.5_f64.sqrt();
+        for size in [5e-324, 1e-310, 1.0, 1e308, f64::MAX] {
+            let (re, im) = call(Complex::Sign, &[(size, -size)]);
+            assert!((re - half).abs() <= f64::EPSILON && (im + half).abs() <= f64::EPSILON);
+        }
+        assert_eq!(call(Complex::Sign, &[(0.0, -0.0)]), (0.0, -0.0));
     }
 
     // C99, Annex G.6.4.2.
