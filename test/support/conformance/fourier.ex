@@ -126,11 +126,22 @@ defmodule ExBurn.Conformance.Fourier do
     elements = Enum.with_index(elements)
 
     for k <- 0..(count - 1) do
-      Enum.reduce(elements, {0.0, 0.0}, fn {{re, im}, n}, {sum_re, sum_im} ->
+      elements
+      |> Enum.map(fn {{re, im}, n} ->
         {cos, sin} = turn(direction * k * n, count)
-        {sum_re + re * cos - im * sin, sum_im + re * sin + im * cos}
+        {re * cos - im * sin, re * sin + im * cos}
       end)
+      |> pairwise_sum()
     end
+  end
+
+  # One by one, the roundings of as many sums would outweigh those of a fast transform.
+  defp pairwise_sum([sum]), do: sum
+
+  defp pairwise_sum(terms) do
+    {left, right} = Enum.split(terms, div(length(terms), 2))
+    {{left_re, left_im}, {right_re, right_im}} = {pairwise_sum(left), pairwise_sum(right)}
+    {left_re + right_re, left_im + right_im}
   end
 
   # Cosine and sine of a part of a turn: those of its distance from a quarter, which are exact at it.
