@@ -185,9 +185,34 @@ fn integer_power<T: Integer>(base: T, exponent: T) -> T {
     result
 }
 
+/// The nearest `f32`, but of the two around an inexact value the odd one: rounded once more, to a type
+/// of at most 22 bits of mantissa, it is what the value itself would be rounded to.
+#[inline]
+pub(crate) fn f32_to_odd(value: f64) -> f32 {
+    let nearest = value as f32;
+    let inexact = f64::from(nearest) != value && !value.is_nan();
+    if !inexact || nearest.to_bits() & 1 == 1 {
+        return nearest;
+    }
+    // Bits are in the order of the magnitudes.
+    let below = f64::from(nearest).abs() < value.abs();
+    f32::from_bits(if below { nearest.to_bits() + 1 } else { nearest.to_bits() - 1 })
+}
+
+/// As [`f32_to_odd`], of an integer.
+#[inline]
+fn f64_to_odd(value: i128) -> f64 {
+    let nearest = value as f64;
+    let rest = value.abs() - nearest.abs() as i128;
+    if rest == 0 || nearest.to_bits() & 1 == 1 {
+        return nearest;
+    }
+    f64::from_bits(if rest > 0 { nearest.to_bits() + 1 } else { nearest.to_bits() - 1 })
+}
+
 macro_rules! float_element {
     ($($T:ty, $dtype:ident, $wide:ty, $zero:expr, $one:expr, $low:expr, $high:expr,
-       $to_wide:expr, $from_wide:expr, $from_f64:expr, $to_f64:expr;)*) => {$(
+       $to_wide:expr, $from_wide:expr, $from_f64:expr, $to_f64:expr, $from_integer:expr;)*) => {$(
         impl Element for $T {
             const DTYPE: DType = DType::$dtype;
             const ZERO: Self = $zero;
@@ -200,7 +225,7 @@ macro_rules! float_element {
             #[inline] fn multiply(self, other: Self) -> Self { $from_wide($to_wide(self) * $to_wide(other)) }
             #[inline] fn remainder(self, other: Self) -> Self { $from_wide($to_wide(self) % $to_wide(other)) }
             #[inline] fn power(self, exponent: Self) -> Self {
-                Self::from_f64(self.to_f64().powf(exponent.to_f64()))
+                <Self as Element>::from_f64(self.to_f64().powf(exponent.to_f64()))
             }
             #[inline] fn max(self, other: Self) -> Self {
                 if self.is_nan() || self > other { self } else { other }
@@ -217,8 +242,8 @@ macro_rules! float_element {
             #[inline] fn from_f64(value: f64) -> Self { $from_f64(value) }
             #[inline] fn to_f64(self) -> f64 { $to_f64(self) }
             #[inline] fn cast<T: Element>(self) -> T { T::from_f64(self.to_f64()) }
-            #[inline] fn from_i64(value: i64) -> Self { Self::from_f64(value as f64) }
-            #[inline] fn from_u64(value: u64) -> Self { Self::from_f64(value as f64) }
+            #[inline] fn from_i64(value: i64) -> Self { $from_integer(value.into()) }
+            #[inline] fn from_u64(value: u64) -> Self { $from_integer(value.into()) }
             #[inline] fn order(&self, other: &Self) -> std::cmp::Ordering {
                 self.partial_cmp(other)
                     .unwrap_or_else(|| self.is_nan().cmp(&other.is_nan()))
@@ -231,15 +256,20 @@ macro_rules! float_element {
     )*};
 }
 
+// `half`'s own conversions from `f64` drop its lower bits before they round.
 float_element! {
     f16, F16, f32, f16::ZERO, f16::ONE, f16::NEG_INFINITY, f16::INFINITY,
-        f16::to_f32, f16::from_f32, f16::from_f64, f16::to_f64;
+        f16::to_f32, f16::from_f32, |value| f16::from_f32(f32_to_odd(value)), f16::to_f64,
+        |value| <Self as Element>::from_f64(f64_to_odd(value));
     bf16, BF16, f32, bf16::ZERO, bf16::ONE, bf16::NEG_INFINITY, bf16::INFINITY,
-        bf16::to_f32, bf16::from_f32, bf16::from_f64, bf16::to_f64;
+        bf16::to_f32, bf16::from_f32, |value| bf16::from_f32(f32_to_odd(value)), bf16::to_f64,
+        |value| <Self as Element>::from_f64(f64_to_odd(value));
     f32, F32, f32, 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY,
-        std::convert::identity, std::convert::identity, |value: f64| value as f32, f64::from;
+        std::convert::identity, std::convert::identity, |value: f64| value as f32, f64::from,
+        |value: i128| value as f32;
     f64, F64, f64, 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY,
-        std::convert::identity, std::convert::identity, std::convert::identity, std::convert::identity;
+        std::convert::identity, std::convert::identity, std::convert::identity, std::convert::identity,
+        |value: i128| value as f64;
 }
 
 #[cfg(test)]
@@ -288,6 +318,35 @@ mod tests {
         assert_eq!(f64::cast::<bf16>(259.0).to_f32(), 260.0);
         assert_eq!(Element::remainder(-2.5_f32, 2.0), -0.5);
         assert!(Element::remainder(1.0_f32, 0.0).is_nan());
+    }
+
+    // Each is a tie between two neighbours, and so little more or less.
+    #[test]
+    fn casts_to_narrower_floats_round_once() {
+        let (up, down) = (1.0 + f64::EPSILON, 1.0 - f64::EPSILON);
+        for (tie, low, even, high) in [
+            (1.0 + 2_f64.powi(-8), 1.0, 1.0, 1.007_812_5),
+            (-3.0 - 3.0 * 2_f64.powi(-7), -3.015_625, -3.031_25, -3.031_25),
+        ] {
+            assert_eq!((tie * down).cast::<bf16>().to_f64(), low);
+            assert_eq!(tie.cast::<bf16>().to_f64(), even);
+            assert_eq!((tie * up).cast::<bf16>().to_f64(), high);
+        }
+        let tie = 1.0 + 2_f64.powi(-11);
+        assert_eq!(tie.cast::<f16>().to_f64(), 1.0);
+        assert_eq!((tie * up).cast::<f16>().to_f64(), 1.0 + 2_f64.powi(-10));
+        assert_eq!(f32::from_bits(0x3F80_8001).cast::<bf16>(), bf16::from_bits(0x3F81));
+        assert_eq!(65519.999_f64.cast::<f16>(), f16::MAX);
+        assert_eq!(65520.0_f64.cast::<f16>(), f16::INFINITY);
+        assert_eq!(f64::MAX.cast::<bf16>(), bf16::INFINITY);
+        assert!(f64::NAN.cast::<bf16>().is_nan());
+        // 2^62 + 2^54, a tie in `bf16`, and 2^62 + 2^38, one in `f32`.
+        let (bf16_tie, f32_tie) = ((1_i64 << 62) + (1 << 54), (1_i64 << 62) + (1 << 38));
+        assert_eq!(bf16_tie.cast::<bf16>().to_f64(), 2_f64.powi(62));
+        assert_eq!((bf16_tie + 1).cast::<bf16>().to_f64(), 2_f64.powi(62) + 2_f64.powi(55));
+        assert_eq!(f32_tie.cast::<f32>(), 2_f32.powi(62));
+        assert_eq!((f32_tie + 1).cast::<f32>(), 2_f32.powi(62) + 2_f32.powi(39));
+        assert_eq!((f32_tie as u64 + 1).cast::<f32>(), 2_f32.powi(62) + 2_f32.powi(39));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Values of narrow types to and from the native types that store and compute them.
 
+use crate::element::f32_to_odd;
 use crate::host::elementwise::map;
 use crate::op::{Operation, take};
 use crate::{DType, HostTensor, Result, Spec, ensure, with_element, with_integer};
@@ -154,7 +155,7 @@ impl Operation for Narrow {
                 }, else operand.clone())
             }
             Narrow::Encode(format) => with_element!(operand.dtype(), T => {
-                let encode = |x: T| format.encode(crate::Element::to_f64(x) as f32);
+                let encode = |x: T| format.encode(f32_to_odd(crate::Element::to_f64(x)));
                 HostTensor::from_vec(map(operand, encode), &out.shape)
             }),
             Narrow::Decode(format) => {

@@ -224,7 +224,11 @@ impl Builder {
     /// A real result of another type than it was computed in.
     fn real(&mut self, value: usize, dtype: DType, op: &Op) -> Result<Vec<usize>> {
         let saturate = matches!(op, Op::Convert(_));
-        let value = self.cast(value, dtype.computed())?;
+        let value = match dtype.float8() {
+            // Stored from any type, and rounded once.
+            Some(_) => value,
+            None => self.cast(value, dtype.computed())?,
+        };
         Ok(vec![self.encode(value, dtype, saturate)?])
     }
 

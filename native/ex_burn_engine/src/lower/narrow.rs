@@ -9,7 +9,7 @@ use crate::{DType, Op, Result, Spec, ensure};
 
 impl DType {
     /// The format of an 8-bit float.
-    fn float8(self) -> Option<Float8> {
+    pub(super) fn float8(self) -> Option<Float8> {
         match self {
             DType::F8 => Some(Float8::E5M2),
             DType::F8E4M3Fn => Some(Float8::E4M3Fn),
@@ -109,8 +109,18 @@ pub(super) fn apply(
     }
     let values: Result<Vec<usize>> =
         operands.iter().map(|operand| builder.decode(operand)).collect();
-    let value = builder.apply(op.clone(), &values?, dtype.computed())?;
+    let value = builder.apply(op.clone(), &values?, computed(op, operands, dtype))?;
     builder.encode(value, dtype, saturates(op, operands))
+}
+
+/// The type that a result is computed in: one that no digit is rounded in before it is stored.
+fn computed(op: &Op, operands: &[Lowered], dtype: DType) -> DType {
+    let wide = match op {
+        Op::Constant(_) => true,
+        Op::Convert(_) => operands[0].spec.dtype == DType::F64,
+        _ => false,
+    };
+    if wide && dtype.float8().is_some() { DType::F64 } else { dtype.computed() }
 }
 
 /// Whether a result outside the range of a narrow integer is its nearest end.

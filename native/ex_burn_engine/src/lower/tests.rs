@@ -183,6 +183,19 @@ fn small_floats_round() {
 }
 
 #[test]
+fn small_floats_round_once() {
+    // A tie between 1 and 1.25 that only an f64 tells from what is more.
+    let more = 1.125 * (1.0 + f64::EPSILON);
+    let constant = |value| Constant { value, shape: vec![] };
+    let number = Tensor::from(HostTensor::from_vec(vec![more], &[]));
+    assert_eq!(bytes(&run(Convert::AsType, &[number], DType::F8)), [0x3D]);
+    assert_eq!(bytes(&run(constant(Number::Float(more)), &[], DType::F8)), [0x3D]);
+    assert_eq!(bytes(&run(constant(Number::Float(1.125)), &[], DType::F8)), [0x3C]);
+    let complex = run(constant(Number::Complex(more, 0.0)), &[], DType::C128);
+    assert_eq!(bytes(&run(Convert::AsType, &[complex], DType::F8)), [0x3D]);
+}
+
+#[test]
 fn transforms_complex_and_real_tensors() {
     let op = Fourier { kind: FourierKind::Fft, axis: 0, length: 4, eps: 1e-10 };
     let real = Tensor::from(HostTensor::from_vec(vec![1_i32, 0, 0, 0], &[4]));
