@@ -14,8 +14,39 @@ defmodule ExBurn.Conformance.Conversion do
   defp as_type(type) do
     gen all to <- member_of(types()),
             shape <- shape(),
-            operand <- named(operand(type, shape)) do
+            element = one_of([element(type), between_neighbours(type, to)]),
+            operand <- named(operand(type, shape, element)) do
       converted(:as_type, operand, to, Enum.map(operand.elements, &convert(&1, to)))
+    end
+  end
+
+  # Half-way between two numbers of the other type, or so little off that a type between the two
+  # would lose it.
+  defp between_neighbours(type, {to_kind, _} = to) when to_kind in [:f, :bf, :f8_e4m3fn] do
+    gen all number <- filter(element(to), &is_number/1),
+            toward <- member_of([-1, 1]),
+            off <- member_of([-1, 0, 1]) do
+      near(type, number + toward * Number.ulp(number, to) / 2, off)
+    end
+  end
+
+  defp between_neighbours(type, _to), do: element(type)
+
+  defp near({kind, _} = type, half, off) when kind in [:s, :u] do
+    {low, high} = range(type)
+    (trunc(half) + off) |> max(low) |> min(high)
+  end
+
+  defp near({:c, _} = type, half, off), do: {near(Number.part(type), half, off), 0.0}
+
+  # Where the type has the half.
+  defp near(type, half, off) do
+    case Number.round_to(half, type) do
+      number when is_number(number) ->
+        Number.round_to(number + off * Number.ulp(number, type), type)
+
+      infinity ->
+        infinity
     end
   end
 

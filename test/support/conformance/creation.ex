@@ -14,20 +14,25 @@ defmodule ExBurn.Conformance.Creation do
   end
 
   defp constants(type) do
-    gen all shape <- shape(), element <- element(type) do
+    gen all shape <- shape(), element <- one_of([element(type), number(type)]) do
       expected = List.duplicate(element, Tuple.product(shape))
       %Case{call: {__MODULE__, :constant, [element, type, shape]}, expected: fn -> expected end}
     end
   end
 
+  # What the type has to round.
+  defp number({kind, _} = type) when kind in [:s, :u], do: element(type)
+  defp number({:c, _}), do: element({:c, 128})
+  defp number(_float), do: one_of([element({:f, 64}), element({:s, 64}), element({:u, 64})])
+
   @doc "A tensor of one number on the default backend."
   def constant(element, type, shape) do
     {backend, options} = Nx.default_backend()
-    backend.constant(Nx.template(shape, type), number(element), options)
+    backend.constant(Nx.template(shape, type), as_nx(element), options)
   end
 
-  defp number({re, im}), do: Complex.new(re, im)
-  defp number(real), do: real
+  defp as_nx({re, im}), do: Complex.new(re, im)
+  defp as_nx(real), do: real
 
   defp iota(type) do
     gen all shape <- shape(), axis <- axis_or_all(shape), names <- names(shape) do

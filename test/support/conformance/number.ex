@@ -99,17 +99,26 @@ defmodule ExBurn.Conformance.Number do
   defp pattern(:neg_infinity, type), do: sign(type) + largest(type)
 
   defp pattern(number, type) do
-    <<negative::1, field::11, fraction::52>> = <<number * 1.0::float-64>>
-
-    {integer, exponent} =
-      if field == 0, do: {fraction, -1074}, else: {fraction + (1 <<< 52), field - 1075}
-
+    {negative, integer, exponent} = parts(number)
     {_, mantissa_bits} = @formats[type]
-    own_field = max(field - 1023 + bias(type), 1)
-    units = shift_to_nearest(integer, unit(own_field, type) - exponent)
+    leading = exponent + length(Integer.digits(integer, 2)) - 1
+    field = max(leading + bias(type), 1)
+    units = shift_to_nearest(integer, unit(field, type) - exponent)
     # Patterns are in the order of what they stand for: rounding up may carry into the exponent.
-    magnitude = units + ((own_field - 1) <<< mantissa_bits)
+    magnitude = if units == 0, do: 0, else: units + ((field - 1) <<< mantissa_bits)
     negative * sign(type) + min(magnitude, largest(type))
+  end
+
+  # Whether it is negative, and its magnitude as an integer and an exponent of 2.
+  defp parts(integer) when is_integer(integer) do
+    {if(integer < 0, do: 1, else: 0), abs(integer), 0}
+  end
+
+  defp parts(float) do
+    case <<float::float-64>> do
+      <<negative::1, 0::11, fraction::52>> -> {negative, fraction, -1074}
+      <<negative::1, field::11, fraction::52>> -> {negative, fraction + (1 <<< 52), field - 1075}
+    end
   end
 
   defp shift_to_nearest(integer, bits) when bits <= 0, do: integer <<< -bits

@@ -45,7 +45,11 @@ defmodule ExBurn.Conformance.Scalar do
 
   def ceil(x), do: whole(x, &:math.ceil/1)
   def floor(x), do: whole(x, &:math.floor/1)
-  def round(x), do: whole(x, &(Kernel.round(&1) * 1.0))
+  def round(x), do: whole(x, &signed(Kernel.round(&1) * 1.0, &1))
+
+  # A zero that integers have lost the sign of.
+  defp signed(zero, float) when zero == 0, do: float * 0.0
+  defp signed(number, _float), do: number
 
   defp whole(float, function) when is_float(float), do: function.(float)
   defp whole(other, _function), do: other
@@ -117,7 +121,7 @@ defmodule ExBurn.Conformance.Scalar do
   def divide(_, :nan), do: :nan
   def divide(x, y) when is_atom(x) and is_atom(y), do: :nan
   def divide(x, y) when is_atom(x), do: infinity(negative?(x) != negative?(y))
-  def divide(_, y) when is_atom(y), do: 0.0
+  def divide(x, y) when is_atom(y), do: if(negative?(x) != negative?(y), do: -0.0, else: 0.0)
   def divide(x, y) when x == 0 and y == 0, do: :nan
   def divide(x, y) when y == 0, do: infinity(negative?(x) != negative?(y))
   def divide(x, y), do: or_infinity(fn -> x / y end, negative?(x) != negative?(y))
