@@ -50,26 +50,18 @@ pub(super) fn apply(
     };
     let mut results = Vec::with_capacity(shapes.len());
     for (shape, &out) in shapes.into_iter().zip(dtypes) {
-        let re = cut(builder, &shape)?;
-        let im = if complex { Some(cut(builder, &shape)?) } else { None };
-        let value = builder.of_parts(re, im, out)?;
-        results.push(Lowered { spec: Spec::new(out, shape), parts: value });
+        let mut parts = vec![cut(builder, &shape)?];
+        if complex {
+            parts.push(cut(builder, &shape)?);
+        }
+        let parts = if out.is_complex() {
+            let computed = Lowered { spec: Spec::new(dtype, shape.clone()), parts };
+            builder.pair(&computed, out.stored())?.to_vec()
+        } else {
+            let value = builder.cast(parts[0], out.computed())?;
+            vec![builder.encode(value, out, true)?]
+        };
+        results.push(Lowered { spec: Spec::new(out, shape), parts });
     }
     Ok(results)
-}
-
-impl Builder {
-    /// What stores a value of `dtype` that was computed as floats.
-    fn of_parts(&mut self, re: usize, im: Option<usize>, dtype: DType) -> Result<Vec<usize>> {
-        if !dtype.is_complex() {
-            let value = self.cast(re, dtype.computed())?;
-            return Ok(vec![self.encode(value, dtype, true)?]);
-        }
-        let re = self.cast(re, dtype.stored())?;
-        let im = match im {
-            Some(im) => self.cast(im, dtype.stored())?,
-            None => self.apply(crate::kernels::Binary::Subtract, &[re, re], dtype.stored())?,
-        };
-        Ok(vec![re, im])
-    }
 }
