@@ -10,20 +10,18 @@ defmodule ExBurn.Backend.Check do
   @spec values!(atom() | struct(), [term()]) :: :ok
   def values!(name, args)
 
-  def values!(:gather, [tensor, indices, options]), do: coordinates!(tensor, indices, options)
+  def values!(:gather, [tensor, indices, options]) do
+    within!(tensor, options[:axes], indices, Nx.axis_size(indices, -1))
+  end
 
   def values!(name, [tensor, indices, _updates, options])
       when name in [:indexed_add, :indexed_put] do
-    coordinates!(tensor, indices, options)
+    within!(tensor, options[:axes], indices, Nx.axis_size(indices, -1))
   end
 
   def values!(%block{axis: axis}, [tensor, indices])
       when block in [Nx.Block.Take, Nx.Block.TakeAlongAxis] do
-    if near?(indices) do
-      within!(tensor, axis, Nx.reduce_min(indices), Nx.reduce_max(indices))
-    end
-
-    :ok
+    within!(tensor, [axis], indices, 1)
   end
 
   def values!(name, [_tensor, %T{type: {:s, _}} = amount])
@@ -49,14 +47,18 @@ defmodule ExBurn.Backend.Check do
 
   def values!(_name, _args), do: :ok
 
-  defp coordinates!(tensor, indices, options) do
+  # Rows of `count` indices, one of each axis.
+  defp within!(tensor, axes, indices, count) do
     if near?(indices) do
-      indices = Nx.reshape(indices, {:auto, Nx.axis_size(indices, -1)})
-      least = Nx.reduce_min(indices, axes: [0])
-      greatest = Nx.reduce_max(indices, axes: [0])
+      indices = Nx.reshape(indices, {:auto, count})
+      least = indices |> Nx.reduce_min(axes: [0]) |> Nx.to_flat_list()
+      greatest = indices |> Nx.reduce_max(axes: [0]) |> Nx.to_flat_list()
 
-      for {axis, at} <- Enum.with_index(options[:axes]) do
-        within!(tensor, axis, least[at], greatest[at])
+      for {axis, low, high} <- Enum.zip([axes, least, greatest]),
+          index <- [low, high],
+          index not in 0..(Nx.axis_size(tensor, axis) - 1) do
+        raise ArgumentError,
+              "index #{index} is out of bounds for axis #{axis} in shape #{inspect(tensor.shape)}"
       end
     end
 
@@ -65,15 +67,4 @@ defmodule ExBurn.Backend.Check do
 
   defp near?(%T{data: %Backend{ref: ref}}), do: Engine.device(ref) == :cpu
   defp near?(_on_another_backend), do: true
-
-  defp within!(tensor, axis, least, greatest) do
-    size = Nx.axis_size(tensor, axis)
-
-    for index <- [Nx.to_number(least), Nx.to_number(greatest)], index not in 0..(size - 1) do
-      raise ArgumentError,
-            "index #{index} is out of bounds for axis #{axis} in shape #{inspect(tensor.shape)}"
-    end
-
-    :ok
-  end
 end
