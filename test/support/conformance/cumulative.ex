@@ -15,10 +15,6 @@ defmodule ExBurn.Conformance.Cumulative do
     ]
   end
 
-  # Integers wrap; the sums of the floats are exact until they are rounded to the type.
-  defp summand({kind, _} = type) when kind in [:s, :u], do: element(type)
-  defp summand(type), do: small(type)
-
   # The products of the floats are powers of two.
   defp product({:c, _} = type), do: cases(:cumulative_product, type, unit(type), :multiply)
 

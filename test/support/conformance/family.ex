@@ -30,6 +30,7 @@ defmodule ExBurn.Conformance.Family do
 
       import ExBurn.Conformance.Family
       import ExBurn.Conformance.Generate
+      import ExBurn.Generators, only: [axes: 1, axis: 1, each_axis: 2]
       import ExUnitProperties, only: [gen: 2]
       import StreamData
 

@@ -28,16 +28,10 @@ defmodule ExBurn.Conformance.Fold do
             initial <- operand(type, {}, unit(type)),
             windows <- each_axis(shape, &window/1),
             {function, scalar} <- function(type) do
-      sizes = for {size, _, _, _} <- windows, do: size
-
-      options = [
-        strides: for({_, stride, _, _} <- windows, do: stride),
-        padding: for({_, _, padding, _} <- windows, do: padding),
-        window_dilations: for({_, _, _, dilation} <- windows, do: dilation)
-      ]
+      {sizes, options} = Places.arguments(windows)
 
       %Case{
-        call: {Nx, :window_reduce, [operand, initial, List.to_tuple(sizes), options, function]},
+        call: {Nx, :window_reduce, [operand, initial, sizes, options, function]},
         expected: fn -> folded(operand, hd(initial.elements), windows, scalar) end
       }
     end

@@ -78,6 +78,10 @@ defmodule ExBurn.Conformance.Generate do
 
   def small(type), do: map(integer(-32..32), &Number.round_to(&1 / 8, type))
 
+  @doc "An element to sum: integers wrap, and the sums of a few of the others are exact."
+  def summand({kind, _} = type) when kind in [:s, :u], do: element(type)
+  def summand(type), do: small(type)
+
   @doc "As `small/1`, but not zero."
   def nonzero({:c, _} = type), do: filter(small(type), &(&1 != {0.0, 0.0}))
   def nonzero(type), do: filter(small(type), &(&1 != 0))
@@ -185,23 +189,6 @@ defmodule ExBurn.Conformance.Generate do
   defp rotate({elements, by}) do
     {last, first} = Enum.split(elements, rem(by, length(elements)))
     first ++ last
-  end
-
-  ## Axes
-
-  @doc "Some axes of a shape, in any order."
-  def axes(shape) do
-    gen all axes <- shuffle(Nx.axes(shape)), count <- integer(0..tuple_size(shape)) do
-      Enum.take(axes, count)
-    end
-  end
-
-  @doc "One axis of a shape that has one, counted from either end."
-  def axis(shape), do: integer(-tuple_size(shape)..(tuple_size(shape) - 1))
-
-  @doc "One value for each axis of a shape, made of its size."
-  def each_axis(shape, function) do
-    shape |> Tuple.to_list() |> Enum.map(function) |> fixed_list()
   end
 
   ## Indices

@@ -14,10 +14,6 @@ defmodule ExBurn.Conformance.Indexed do
     ]
   end
 
-  # Integers wrap; the sums of the floats are exact.
-  defp summand({kind, _} = type) when kind in [:s, :u], do: element(type)
-  defp summand(type), do: small(type)
-
   defp gather(type) do
     gen all shape <- small_shape(1..4),
             operand <- named(operand(type, shape)),

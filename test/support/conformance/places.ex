@@ -5,6 +5,15 @@ defmodule ExBurn.Conformance.Places do
   A window is a tuple for each axis: size, stride, low and high padding, dilation.
   """
 
+  @doc "What the functions of `Nx` take of windows: their sizes and the options."
+  def arguments(windows) do
+    sizes = for {size, _, _, _} <- windows, do: size
+    strides = for {_, stride, _, _} <- windows, do: stride
+    padding = for {_, _, padding, _} <- windows, do: padding
+    dilations = for {_, _, _, dilation} <- windows, do: dilation
+    {List.to_tuple(sizes), [strides: strides, padding: padding, window_dilations: dilations]}
+  end
+
   @doc "All places of a shape."
   def all(shape), do: shape |> Tuple.to_list() |> Enum.map(&(0..(&1 - 1))) |> product()
 

@@ -35,7 +35,7 @@ defmodule ExBurn.Conformance.Product do
 
   defp factors(type, shapes) do
     gen all other <- joined_type(type),
-            element = if(other == type, do: &factor/1, else: &exact_positive/1),
+            element = if(other == type, do: &summand/1, else: &exact_positive/1),
             operands <-
               fixed_list(
                 Enum.zip_with([type, other], shapes, fn type, shape ->
@@ -45,10 +45,6 @@ defmodule ExBurn.Conformance.Product do
       operands
     end
   end
-
-  # Integers wrap.
-  defp factor({kind, _} = type) when kind in [:s, :u], do: element(type)
-  defp factor(type), do: small(type)
 
   ## Convolution
 

@@ -47,25 +47,19 @@ defmodule ExBurn.Conformance.Random do
     end
   end
 
-  defp uniform(type) do
-    gen all seed <- seed(), shape <- shape() do
-      stream(:uniform, seed, [[shape: shape, type: type]])
-    end
-  end
+  defp uniform(type), do: drawn(:uniform, type, [])
 
-  defp normal(type) do
-    gen all seed <- seed(), shape <- shape() do
-      stream(:normal, seed, [[shape: shape, type: type]], ulps: ulps(type))
-    end
-  end
+  defp normal(type), do: drawn(:normal, type, ulps: ulps(type))
 
   defp ulps({:f, 32}), do: 4
   defp ulps({:f, 64}), do: 4.0e9
 
   # Near its zero, it is a difference.
-  defp gumbel(type) do
+  defp gumbel(type), do: drawn(:gumbel, type, ulps: 4, scale: 1.0)
+
+  defp drawn(name, type, tolerance) do
     gen all seed <- seed(), shape <- shape() do
-      stream(:gumbel, seed, [[shape: shape, type: type]], ulps: 4, scale: 1.0)
+      stream(name, seed, [[shape: shape, type: type]], tolerance)
     end
   end
 

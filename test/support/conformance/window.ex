@@ -17,10 +17,7 @@ defmodule ExBurn.Conformance.Window do
     ]
   end
 
-  # Integers wrap; the sums and products of the floats are exact.
-  defp summand({kind, _} = type) when kind in [:s, :u], do: element(type)
-  defp summand(type), do: small(type)
-
+  # Integers wrap; the products of the floats are exact.
   defp factor({kind, _} = type) when kind in [:s, :u], do: element(type)
   defp factor({:c, _} = type), do: unit(type)
   defp factor(_float), do: member_of([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0])
@@ -29,8 +26,8 @@ defmodule ExBurn.Conformance.Window do
     gen all shape <- small_shape(1..4),
             operand <- named(operand(type, shape, element)),
             windows <- each_axis(shape, &window/1) do
-      {sizes, options} = options(windows)
-      %Case{call: {Nx, name, [operand, List.to_tuple(sizes), options]}}
+      {sizes, options} = Places.arguments(windows)
+      %Case{call: {Nx, name, [operand, sizes, options]}}
     end
   end
 
@@ -49,28 +46,20 @@ defmodule ExBurn.Conformance.Window do
   defp padding(window, 1), do: window - 1
   defp padding(_window, _dilation), do: 0
 
-  defp options(windows) do
-    sizes = for {size, _, _, _} <- windows, do: size
-    strides = for {_, stride, _, _} <- windows, do: stride
-    padding = for {_, _, padding, _} <- windows, do: padding
-    dilations = for {_, _, _, dilation} <- windows, do: dilation
-    {sizes, [strides: strides, padding: padding, window_dilations: dilations]}
-  end
-
   # Small elements, so that some tie.
   defp scatter(name, type) do
     gen all shape <- small_shape(1..3),
-            element <- member_of([finite(type), unit(type)]),
+            element <- member_of([summand(type), unit(type)]),
             operand <- operand(type, shape, element),
             windows <- each_axis(shape, &window/1),
             windows = Enum.map(windows, &put_elem(&1, 3, 1)),
             initial <- operand(type, {}, small(type)),
             source <- operand(type, Places.shape(shape, windows), small(type)) do
-      {sizes, options} = options(windows)
+      {sizes, options} = Places.arguments(windows)
       options = Keyword.take(options, [:strides, :padding])
 
       %Case{
-        call: {Nx, name, [operand, source, initial, List.to_tuple(sizes), options]},
+        call: {Nx, name, [operand, source, initial, sizes, options]},
         expected: fn -> scattered(name, operand, source, hd(initial.elements), windows) end
       }
     end
@@ -101,7 +90,4 @@ defmodule ExBurn.Conformance.Window do
     elements = for place <- Places.all(operand.shape), do: initial + Map.get(sums, place, 0)
     Operand.reference(%{operand | elements: elements})
   end
-
-  defp finite({kind, _} = type) when kind in [:s, :u], do: element(type)
-  defp finite(type), do: small(type)
 end
