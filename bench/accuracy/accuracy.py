@@ -113,12 +113,10 @@ BINARY = {
 
 def rounded(value, name):
     """The number of a type that is closest to value; infinite where it has none."""
-    _, digits, low = TYPES[name]
     value = mpmath.mpf(value)
     if value == 0 or not mpmath.isfinite(value):
         return float(value)
-    _, exponent = mpmath.frexp(value)
-    step = mpmath.ldexp(1, max(int(exponent), low + 1) - digits)
+    step = unit(value, name)
     nearest = mpmath.nint(value / step) * step
     highest = {"f16": 65504, "bf16": 3.3895313892515355e38, "f32": 3.4028234663852886e38}
     return float(nearest) if abs(nearest) <= highest.get(name, INFINITY) else math.copysign(INFINITY, nearest)
