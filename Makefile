@@ -17,11 +17,11 @@ help:
 	@echo "make lint         formatting and warnings of all that is written here"
 	@echo "make clean        removes what was built in this folder"
 
-demo test conformance bench dist-test lint: setup
+demo test conformance suites accuracy bench dist-test lint: setup
 dist-test: dist
 
 # Setup then prepares the environment that the tests compile in.
-test conformance: export MIX_ENV = test
+test conformance suites: export MIX_ENV = test
 
 $(COMMANDS):
 	@bash scripts/$@.sh

@@ -3,7 +3,7 @@
 # bench/ACCURACY.md.
 source "$(dirname "$0")/common.sh"
 
-has_packages || fail "this needs the Hex packages: run make setup where Hex can be reached, or set EXBURN_DEPS_PATH"
+need_packages "the functions"
 python3 -c 'import mpmath' || fail "this needs Python with mpmath: pip install mpmath"
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT

@@ -42,6 +42,11 @@ has_packages() {
   [[ -n ${EXBURN_DEPS_PATH:-} || -d ${MIX_DEPS_PATH:-deps}/nx ]]
 }
 
+# Ends what is called "$1" where they are missing.
+need_packages() {
+  has_packages || fail "$1 need the Hex packages: run make setup where Hex can be reached, or set EXBURN_DEPS_PATH"
+}
+
 # The folder that cargo builds into.
 cargo_target() {
   echo "${CARGO_TARGET_DIR:-$PWD/target}"
