@@ -27,9 +27,9 @@ pub trait Element: Pod + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
     fn remainder(self, other: Self) -> Self;
     /// Power; an integer wraps, and its negative exponents give what truncating the real power would.
     fn power(self, exponent: Self) -> Self;
-    /// Greater of the two; NaN if either is.
+    /// Greater of the two, 0.0 being above -0.0; NaN if either is (`maximum` of IEEE 754-2019).
     fn max(self, other: Self) -> Self;
-    /// Lesser of the two; NaN if either is.
+    /// Lesser of the two, -0.0 being below 0.0; NaN if either is (`minimum` of IEEE 754-2019).
     fn min(self, other: Self) -> Self;
     /// Absolute value; the least signed integer is its own.
     fn abs(self) -> Self;
@@ -228,10 +228,13 @@ macro_rules! float_element {
                 <Self as Element>::from_f64(self.to_f64().powf(exponent.to_f64()))
             }
             #[inline] fn max(self, other: Self) -> Self {
-                if self.is_nan() || self > other { self } else { other }
+                // Of equal numbers, only zeros differ.
+                let tie = <$T>::from_bits(self.to_bits() & other.to_bits());
+                if self.is_nan() || self > other { self } else if self == other { tie } else { other }
             }
             #[inline] fn min(self, other: Self) -> Self {
-                if self.is_nan() || self < other { self } else { other }
+                let tie = <$T>::from_bits(self.to_bits() | other.to_bits());
+                if self.is_nan() || self < other { self } else if self == other { tie } else { other }
             }
             #[inline] fn abs(self) -> Self { $from_wide($to_wide(self).abs()) }
             #[inline] fn negate(self) -> Self { -self }
@@ -347,6 +350,26 @@ mod tests {
         assert_eq!(f32_tie.cast::<f32>(), 2_f32.powi(62));
         assert_eq!((f32_tie + 1).cast::<f32>(), 2_f32.powi(62) + 2_f32.powi(39));
         assert_eq!((f32_tie as u64 + 1).cast::<f32>(), 2_f32.powi(62) + 2_f32.powi(39));
+    }
+
+    #[test]
+    fn extremes_order_zeros_and_keep_nan() {
+        fn check<T: Float>() {
+            let [zero, less] = [T::ZERO, T::ZERO.negate()];
+            for (a, b) in [(zero, less), (less, zero)] {
+                let bits = |value: T| value.to_f64().to_bits();
+                assert_eq!(bits(Element::max(a, b)), bits(zero));
+                assert_eq!(bits(Element::min(a, b)), bits(less));
+            }
+            let nan = T::from_f64(f64::NAN);
+            for (a, b) in [(nan, zero), (zero, nan)] {
+                assert!(Element::max(a, b).is_nan() && Element::min(a, b).is_nan());
+            }
+        }
+        check::<f16>();
+        check::<bf16>();
+        check::<f32>();
+        check::<f64>();
     }
 
     #[test]

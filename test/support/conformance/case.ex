@@ -9,6 +9,8 @@ defmodule ExBurn.Conformance.Case do
     * `:ulps` - how many units in the last place floats may be apart (default: `0`, the nearest)
     * `:scale` - the least magnitude to take those units at, where larger numbers cancel or the
       reference loses digits (default: `0`)
+    * `:zeros` - `:equal` where the reference picks one of two zeros by their order (default:
+      `:signed`)
   """
 
   import ExUnit.Assertions
@@ -17,7 +19,7 @@ defmodule ExBurn.Conformance.Case do
   alias Nx.Tensor, as: T
 
   @enforce_keys [:call]
-  defstruct [:call, :expected, ulps: 0, scale: 0]
+  defstruct [:call, :expected, ulps: 0, scale: 0, zeros: :signed]
 
   @doc "Asserts that the call gives what it should."
   def check(%__MODULE__{} = test) do
@@ -114,7 +116,9 @@ defmodule ExBurn.Conformance.Case do
   end
 
   # The signs of zeros count where the result is exact.
-  defp within?(expected, given, _type, %{ulps: 0}) when expected == 0 and given == 0, do: false
+  defp within?(expected, given, _type, %{ulps: 0} = test) when expected == 0 and given == 0 do
+    test.zeros == :equal
+  end
 
   defp within?(expected, given, type, test) when is_number(expected) and is_number(given) do
     abs(given - expected) <= test.ulps * Number.ulp(max(abs(expected), test.scale), type)

@@ -1,5 +1,9 @@
 defmodule ExBurn.Conformance.Product do
-  @moduledoc "Sums of products: dot and convolution, of elements such that all sums are exact."
+  @moduledoc """
+  Sums of products: dot and convolution, of elements such that all sums are exact.
+
+  Only the zeros that sums begin with, if with any, tell the signs of those they end with.
+  """
 
   use ExBurn.Conformance.Family
 
@@ -16,7 +20,11 @@ defmodule ExBurn.Conformance.Product do
             {right_shape, right_axes} <- shuffled(batch, contracted),
             [left, right] <- factors(type, [left_shape, right_shape]) do
       batch_axes = Enum.take(Nx.axes(left_shape), length(batch))
-      %Case{call: {Nx, :dot, [left, left_axes, batch_axes, right, right_axes, batch_axes]}}
+
+      %Case{
+        call: {Nx, :dot, [left, left_axes, batch_axes, right, right_axes, batch_axes]},
+        zeros: :equal
+      }
     end
   end
 
@@ -79,7 +87,7 @@ defmodule ExBurn.Conformance.Product do
         output_permutation: output_permutation
       ]
 
-      %Case{call: {Nx, :conv, [input, kernel, options]}}
+      %Case{call: {Nx, :conv, [input, kernel, options]}, zeros: :equal}
     end
   end
 

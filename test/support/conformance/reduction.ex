@@ -12,8 +12,16 @@ defmodule ExBurn.Conformance.Reduction do
       operation(:product, [tolerance: "complex: 8 ulps"], &product/1),
       operation(:all, &truth(:all, &1)),
       operation(:any, &truth(:any, &1)),
-      operation(:reduce_max, [types: reals()], &cases(:reduce_max, &1, element(&1))),
-      operation(:reduce_min, [types: reals()], &cases(:reduce_min, &1, element(&1))),
+      operation(
+        :reduce_max,
+        [types: reals()],
+        &cases(:reduce_max, &1, element(&1), zeros: :equal)
+      ),
+      operation(
+        :reduce_min,
+        [types: reals()],
+        &cases(:reduce_min, &1, element(&1), zeros: :equal)
+      ),
       operation(:argmax, [types: reals()], &position(:argmax, &1)),
       operation(:argmin, [types: reals()], &position(:argmin, &1))
     ]

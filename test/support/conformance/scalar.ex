@@ -138,11 +138,16 @@ defmodule ExBurn.Conformance.Scalar do
 
   def max(:nan, _), do: :nan
   def max(_, :nan), do: :nan
+  # 0.0 is above -0.0, as IEEE 754 has it.
+  def max(x, y) when x == 0 and y == 0, do: if(negative_zero?(x), do: y, else: x)
   def max(x, y), do: if(less(x, y) == 1, do: y, else: x)
 
   def min(:nan, _), do: :nan
   def min(_, :nan), do: :nan
+  def min(x, y) when x == 0 and y == 0, do: if(negative_zero?(x), do: x, else: y)
   def min(x, y), do: if(less(x, y) == 1, do: x, else: y)
+
+  defp negative_zero?(x), do: x === -0.0
 
   # Elixir raises where IEEE 754 overflows.
   defp or_infinity(function, negative?) do

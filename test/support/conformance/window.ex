@@ -10,8 +10,16 @@ defmodule ExBurn.Conformance.Window do
     [
       operation(:window_sum, &cases(:window_sum, &1, summand(&1))),
       operation(:window_product, &cases(:window_product, &1, factor(&1))),
-      operation(:window_max, [types: reals()], &cases(:window_max, &1, element(&1))),
-      operation(:window_min, [types: reals()], &cases(:window_min, &1, element(&1))),
+      operation(
+        :window_max,
+        [types: reals()],
+        &cases(:window_max, &1, element(&1), zeros: :equal)
+      ),
+      operation(
+        :window_min,
+        [types: reals()],
+        &cases(:window_min, &1, element(&1), zeros: :equal)
+      ),
       operation(:window_scatter_max, [types: reals()], &scatter(:window_scatter_max, &1)),
       operation(:window_scatter_min, [types: reals()], &scatter(:window_scatter_min, &1))
     ]
@@ -22,12 +30,12 @@ defmodule ExBurn.Conformance.Window do
   defp factor({:c, _} = type), do: unit(type)
   defp factor(_float), do: member_of([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0])
 
-  defp cases(name, type, element) do
+  defp cases(name, type, element, case_options \\ []) do
     gen all shape <- small_shape(1..4),
             operand <- named(operand(type, shape, element)),
             windows <- each_axis(shape, &window/1) do
       {sizes, options} = Places.arguments(windows)
-      %Case{call: {Nx, name, [operand, sizes, options]}}
+      struct!(%Case{call: {Nx, name, [operand, sizes, options]}}, case_options)
     end
   end
 
