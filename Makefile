@@ -11,7 +11,7 @@ help:
 	@echo "make conformance  cases of every operation and type, and the table of them"
 	@echo "make suites       Nx's own tests on this backend"
 	@echo "make accuracy     errors of the transcendental functions, against mpmath"
-	@echo "make bench        benchmarks, one table"
+	@echo "make bench        workloads timed beside PyTorch and JAX, one table; ARGS=\"--only W3,W6\""
 	@echo "make dist         release artifact(s) for this machine: tarball + checksum"
 	@echo "make dist-test    the installed-from-artifact path, end to end, on loopback"
 	@echo "make lint         formatting and warnings of all that is written here"
@@ -24,4 +24,4 @@ dist-test: dist
 test conformance suites: export MIX_ENV = test
 
 $(COMMANDS):
-	@bash scripts/$@.sh
+	@bash scripts/$@.sh $(ARGS)
