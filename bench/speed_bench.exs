@@ -13,17 +13,18 @@ Code.require_file("speed/load.exs", __DIR__)
 defmodule ExBurn.Bench.Main do
   @moduledoc false
 
-  alias ExBurn.Bench.{Comparison, Memory, Overhead, Peer, Report, Workloads}
+  alias ExBurn.Bench.{Comparison, Machine, Memory, Overhead, Peer, Report, Workloads}
 
   @switches [only: :string, repeat: :integer, device: :string, big: :boolean, peers: :boolean]
 
   def run(argv) do
+    load = Machine.load()
     {options, []} = OptionParser.parse!(argv, strict: @switches)
 
     device =
       options
       |> Keyword.get(:device, "cpu")
-      |> String.to_existing_atom()
+      |> String.to_atom()
       |> ExBurn.Device.resolve()
 
     repeat = Keyword.get(options, :repeat, 30)
@@ -46,6 +47,7 @@ defmodule ExBurn.Bench.Main do
       overhead: %{compile_ms: Overhead.compile_ms(device), call_us: Overhead.call_us(device)},
       repeat: repeat,
       device: device,
+      load: load,
       date: Date.utc_today(),
       versions: for({_name, peer} <- peers, do: peer.version),
       command: Enum.join(["make bench" | arguments(argv)], " ")

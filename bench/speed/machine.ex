@@ -14,6 +14,14 @@ defmodule ExBurn.Bench.Machine do
     "#{model}, #{:erlang.system_info(:logical_processors)} logical processors"
   end
 
+  @doc "How many processes wanted a processor in the last minute: those of others disturb."
+  def load do
+    case File.read("/proc/loadavg") do
+      {:ok, text} -> text |> String.split() |> hd()
+      {:error, _reason} -> "unknown"
+    end
+  end
+
   def versions do
     nx = Application.spec(:nx, :vsn)
     ex_burn = Application.spec(:ex_burn, :vsn)

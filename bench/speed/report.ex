@@ -82,8 +82,12 @@ defmodule ExBurn.Bench.Report do
     """
     # Speed and memory
 
-    Measured on #{Date.to_iso8601(results.date)} by `#{results.command}`, on #{results.device} of
-    #{Machine.processor()}: #{Enum.join([Machine.versions() | results.versions], ", ")}.
+    - Machine: #{Machine.processor()}
+    - Load before the run: #{results.load}
+    - Device: #{ExBurn.Device.title(results.device)}
+    - Versions: #{Enum.join([Machine.versions() | results.versions], ", ")}
+    - Date: #{Date.to_iso8601(results.date)}
+    - Command: `#{results.command}`
 
     ## Speed
 
@@ -97,7 +101,7 @@ defmodule ExBurn.Bench.Report do
     Milliseconds until a workload can be called for the first time. JAX includes the first call.
 
     #{compilation(results.rows)}
-    #{overhead(results.overhead)}
+    #{overhead(results.overhead)}\
     #{memory_section(results.memory)}\
     """
   end
@@ -106,6 +110,7 @@ defmodule ExBurn.Bench.Report do
 
   defp memory_section(rows) do
     """
+
     ## Memory
 
     MiB of resident memory that #{Memory.steps()} training steps need at their peak, on top of what
